@@ -43,7 +43,24 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'testing',
   ],
   'web-worker': ['wire', 'store', 'move', 'page', 'session', 'tabs', 'worker'],
-  edge: ['http', 'store', 'proxy', 'turn', 'wire', 'completions', 'session', 'routes'],
+  edge: [
+    'settings',
+    'http',
+    'turn',
+    'session',
+    'durable',
+    'store',
+    'kv',
+    'api',
+    'workers-ai',
+    'jwt',
+    'llm',
+    'routes',
+    'operator',
+    'move',
+    'handler',
+  ],
+  'openai-api': ['wire', 'request', 'routes'],
   inspector: ['steps', 'source', 'replay', 'view'],
 };
 
@@ -103,11 +120,6 @@ const exceptions: readonly LayerException[] = [
     values: true,
     reason: 'a host forwards requests of its clients to such servers',
   },
-  {
-    from: 'edge/src/session/session-command.ts',
-    to: 'edge/src/routes/interrupt-route.ts',
-    reason: 'an interrupt is a command',
-  },
 ];
 
 /** A file of the repository. Its `path` is relative to the root and uses `/`. */
@@ -127,7 +139,14 @@ const allowedPackages: Readonly<Record<string, readonly string[]>> = {
   react: ['core'],
   inspector: ['core', 'web-worker'],
   edge: ['core'],
+  'openai-api': ['core', 'edge'],
 };
+
+/** Entries for authors of adapters, and of APIs for other clients. */
+const forAuthors: readonly string[] = [
+  'packages/core/src/host/index.ts',
+  'packages/edge/src/api/index.ts',
+];
 
 /** Entries that load an optional peer. A package that used them would need it, too. */
 const needsPeer: readonly string[] = ['@isoloop/core/schema', '@isoloop/core/open-telemetry'];
@@ -154,7 +173,7 @@ function violation(path: string, { specifier, typeOnly }: ModuleImport): string 
   if (isTest(path) || isException(path, { target, typeOnly })) return undefined;
   return (
     folderViolation(from, path, { target, typeOnly }) ??
-    indexViolation(path, target) ??
+    indexViolation(path, { target, typeOnly }) ??
     kernelViolation(path, target) ??
     featureViolation(path, target) ??
     providerViolation(path, target)
@@ -217,15 +236,15 @@ function folderViolation(
 }
 
 /**
- * An `index.ts` of core is an entry: nothing imports it, and it exports only files of its folder.
- * `host/index.ts` also exports what authors of adapters need of the session log.
+ * An `index.ts` is an entry: nothing imports it, and it exports only files of its folder. Entries
+ * for authors of adapters and APIs also export what these need of other folders. An entry of an
+ * adapter may repeat types that its functions take.
  */
-function indexViolation(path: string, target: string): string | undefined {
-  if (!path.startsWith('packages/core/src/') || path === 'packages/core/src/index.ts')
-    return undefined;
+function indexViolation(path: string, { target, typeOnly }: Imported): string | undefined {
+  if (/^packages\/[^/]+\/src\/index\.ts$/.test(path)) return undefined;
   if (target.endsWith('/index.ts')) return `${posix.dirname(path)} must not import an entry`;
-  if (posix.basename(path) !== 'index.ts' || path === 'packages/core/src/host/index.ts')
-    return undefined;
+  if (posix.basename(path) !== 'index.ts' || forAuthors.includes(path)) return undefined;
+  if (typeOnly && !path.startsWith('packages/core/')) return undefined;
   return target.startsWith(`${posix.dirname(path)}/`)
     ? undefined
     : 'the entry of a folder exports only what lies in it';

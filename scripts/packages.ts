@@ -12,6 +12,7 @@ export const packageFolders: readonly string[] = [
   'react',
   'inspector',
   'edge',
+  'openai-api',
 ];
 
 /**

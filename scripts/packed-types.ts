@@ -7,10 +7,12 @@ import { runCommand, type CommandResult } from './run-command.ts';
 /** Entries whose types need the types of an optional peer, besides the ones in `entryPeers`. */
 const withPeerTypes = ['@isoloop/core/open-telemetry', '@isoloop/mcp'];
 
+const isForEdge = (entry: string): boolean => /^@isoloop\/(edge|openai-api)/.test(entry);
+
 /** Globals of the platforms. A program has the globals of one platform only. */
 const platforms = [
-  { name: 'page', isFor: (entry: string) => !entry.startsWith('@isoloop/edge'), options: page() },
-  { name: 'edge', isFor: (entry: string) => entry.startsWith('@isoloop/edge'), options: edge() },
+  { name: 'page', isFor: (entry: string) => !isForEdge(entry), options: page() },
+  { name: 'edge', isFor: isForEdge, options: edge() },
 ];
 
 /**

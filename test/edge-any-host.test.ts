@@ -8,7 +8,7 @@ import { MemoryStore, ReActAgent, tool, type KeyValueStore, type Memory } from '
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { unstorageStore } from '@isoloop/core/memory';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
-import { openAiRoutes } from '@isoloop/edge/openai';
+import { openAiRoutes } from '@isoloop/openai-api';
 import { storeSessions } from '@isoloop/edge/store';
 import OpenAI from 'openai';
 import fsDriver from 'unstorage/drivers/fs';

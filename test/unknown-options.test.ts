@@ -26,7 +26,6 @@ import {
 } from '@isoloop/core/context';
 import { userErrorText } from '@isoloop/core/error';
 import {
-  EchoMemory,
   attach,
   endpointPlace,
   moveSession,
@@ -34,6 +33,7 @@ import {
   JsonReader,
   placeWith,
 } from '@isoloop/core/host';
+import { EchoMemory } from '../packages/edge/src/kv/log/echo-memory.ts';
 import { Semaphore, modelRequestLimit, runLimits, toolCallLimit } from '@isoloop/core/limits';
 import { attachment } from '@isoloop/core/message';
 import { multiAgent, boundedModel } from '@isoloop/core/model';

@@ -1,5 +1,5 @@
 // Measures wall time in a page of Chromium, with the session in IndexedDB.
-import { IndexedDbMemory } from '@isoloop/web-worker/worker';
+import { IndexedDbMemory } from '@isoloop/web-worker/store';
 import { measureSteps, measureTurns } from './work.mjs';
 
 const clock = () => performance.now();

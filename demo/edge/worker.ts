@@ -2,7 +2,7 @@ import { openai } from '@isoloop/core/openai';
 import type { ChatModel } from '@isoloop/core';
 import { createAgentHandler, type AgentHandler } from '@isoloop/edge';
 import { sessionMoves } from '@isoloop/edge/move';
-import { openAiRoutes } from '@isoloop/edge/openai';
+import { openAiRoutes } from '@isoloop/openai-api';
 import { demoAgent } from '../src/demo-agent.ts';
 import { offlineModel } from '../src/offline-model.ts';
 import { timesOf, type Pace } from '../src/pace.ts';

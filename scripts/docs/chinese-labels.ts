@@ -104,7 +104,7 @@ export const chinesePages: Readonly<Record<string, string>> = {
   'reference/middleware': '中间件一览',
   'reference/formats': '传输和日志格式',
   'reference/routes': '接口的路由',
-  'reference/openai-api': '接口的 OpenAI API',
+  'reference/openai': '接口的 OpenAI API',
   'packages/core/skill': '给编程助手的 API',
   middleware: '循环与中间件',
   'guides/features': '现成的中间件',

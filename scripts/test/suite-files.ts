@@ -87,22 +87,26 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
   },
   workerd: {
-    include: [...inEngines, 'packages/edge/src/**/*.test.ts', 'test/left-behind/workerd.test.ts'],
+    include: [
+      ...inEngines,
+      'packages/{edge,openai-api}/src/**/*.test.ts',
+      'test/left-behind/workerd.test.ts',
+    ],
     exclude: [nodeOnly],
     // One endpoint with each kind of session, one object that is killed and resumes, real clients.
     quick: [
       'packages/core/src/entries.engine.test.ts',
       'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
-      'packages/edge/src/agent-handler.test.ts',
+      'packages/edge/src/handler/agent-handler.test.ts',
       'packages/edge/src/turn/forged-history.test.ts',
       'packages/edge/src/routes/{use-chat,run-route,kv-approvals}.test.ts',
-      'packages/edge/src/routes/openai/{real-clients,responses-route,v1-fields}.test.ts',
-      'packages/edge/src/session/{agent-session,session-resume}.test.ts',
-      'packages/edge/src/session/move/untrusted-imports.test.ts',
-      'packages/edge/src/store/durable-store.test.ts',
+      'packages/openai-api/src/routes/{real-clients,responses-route,v1-fields}.test.ts',
+      'packages/edge/src/durable/{durable-object,session-resume}.test.ts',
+      'packages/edge/src/move/untrusted-imports.test.ts',
+      'packages/edge/src/durable/durable-store.test.ts',
       'packages/edge/src/http/stream-response.test.ts',
       'packages/edge/src/http/{endpoint,security}.test.ts',
-      'packages/edge/src/completions/client-words.test.ts',
+      'packages/openai-api/src/request/client-words.test.ts',
     ],
   },
   browser: {

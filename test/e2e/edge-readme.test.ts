@@ -62,7 +62,7 @@ function filesOf(path: string): Record<string, string> {
 /** Adds what the guide tells its readers to add for OpenAI's clients. */
 function withOpenAiRoutes(worker: string): string {
   const changed = worker.replace('\n  authorize:', '\n  openai: openAiRoutes(),\n  authorize:');
-  return `import { openAiRoutes } from '@isoloop/edge/openai';\n${changed}`;
+  return `import { openAiRoutes } from '@isoloop/openai-api';\n${changed}`;
 }
 
 interface Asked {

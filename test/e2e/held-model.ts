@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { ModelDelta, ToolSchema } from '@isoloop/core';
-import { fromOpenAiMessages } from '../../packages/edge/src/wire/openai-messages.ts';
+import { fromOpenAiMessages } from '../../packages/openai-api/src/wire/openai-messages.ts';
 import { offlineModel } from '../../demo/src/offline-model.ts';
 import { listenOnLoopback, type LoopbackServer } from '../listen-on-loopback.ts';
 import {

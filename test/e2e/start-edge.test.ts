@@ -23,7 +23,7 @@ beforeAll(async () => {
   const withOpenAi = source.replace('  authorize:', '  openai: openAiRoutes(),\n  authorize:');
   writeFileSync(
     `${folder}/edge.ts`,
-    `import { openAiRoutes } from '@isoloop/edge/openai';\n${withOpenAi.replace('apiKey', model)}`,
+    `import { openAiRoutes } from '@isoloop/openai-api';\n${withOpenAi.replace('apiKey', model)}`,
   );
   writeFileSync(`${folder}/wrangler.toml`, config);
   writeFileSync(`${folder}/.dev.vars`, `OPENAI_API_KEY="sk-test"\nCLIENT_TOKEN="${token}"\n`);

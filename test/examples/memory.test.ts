@@ -16,7 +16,7 @@ import fsDriver from 'unstorage/drivers/fs';
 // #endregion
 // #region echo-memory
 import { AgentError } from '@isoloop/core';
-import { EchoMemory } from '@isoloop/core/host';
+import { EchoMemory } from '../../packages/edge/src/kv/log/echo-memory.ts';
 // #endregion
 import { listSessions, textOf } from '@isoloop/core';
 

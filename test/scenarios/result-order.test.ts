@@ -13,7 +13,7 @@ import {
   tool,
   ReActAgent,
 } from '@isoloop/core';
-import { EchoMemory } from '@isoloop/core/host';
+import { EchoMemory } from '../../packages/edge/src/kv/log/echo-memory.ts';
 import { loadState, saveState } from '@isoloop/core/state';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { scriptedAgent } from '../support/scripted-agent.ts';

@@ -5,7 +5,7 @@ import { lastTurns } from '@isoloop/core/context';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler } from '@isoloop/edge';
 import { kvSessions } from '@isoloop/edge/kv';
-import { openAiRoutes } from '@isoloop/edge/openai';
+import { openAiRoutes } from '@isoloop/openai-api';
 import { models, seenTurns, system } from '../plan.mjs';
 
 const knowsToken = bearerToken((env) => env.TOKEN);

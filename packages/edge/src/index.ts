@@ -1,4 +1,4 @@
-export { createAgentHandler } from './agent-handler.ts';
+export { createAgentHandler } from './handler/agent-handler.ts';
 export type {
   AgentHandler,
   AgentHandlerOptions,
@@ -13,16 +13,12 @@ export type {
   SessionAgent,
   SessionOptions,
   SessionSetup,
-} from './handler-options.ts';
-export { DurableStore } from './store/durable-store.ts';
-export { KvMemory } from './store/kv-memory.ts';
-export type { KvMemoryOptions } from './store/kv-memory.ts';
-export { KvStore } from './store/kv-store.ts';
-export type { KvStoreOptions } from './store/kv-store.ts';
+} from './settings/handler-options.ts';
+export { DurableStore } from './durable/durable-store.ts';
 export { bearerToken } from './http/bearer-token.ts';
 export type { UserTokens } from './http/bearer-token.ts';
-export { publicFetch } from './proxy/public-fetch.ts';
-export type { PublicFetchOptions } from './proxy/public-fetch.ts';
-export { workersAi } from './proxy/workers-ai.ts';
-export type { WorkersAiBinding, WorkersAiOptions } from './proxy/workers-ai.ts';
-export type { RateLimiter } from './handler-parts.ts';
+export { publicFetch } from './http/public-fetch.ts';
+export type { PublicFetchOptions } from './http/public-fetch.ts';
+export { workersAi } from './workers-ai/workers-ai.ts';
+export type { WorkersAiBinding, WorkersAiOptions } from './workers-ai/workers-ai.ts';
+export type { RateLimiter } from './settings/handler-parts.ts';

@@ -8,7 +8,7 @@ import { AbstractChat, DefaultChatTransport } from 'ai';
 import type { ChatInit, ChatState, ChatStatus, UIMessage } from 'ai';
 import { boundTo, factories, type SessionEnv } from './agent-session.ts';
 import { testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.ts';
-import type { AgentHandlerOptions } from '../src/handler-options.ts';
+import type { AgentHandlerOptions } from '../src/settings/handler-options.ts';
 
 /**
  * The places where an endpoint can store conversations. The bindings in `wrangler.toml` choose the

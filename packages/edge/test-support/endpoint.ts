@@ -5,10 +5,10 @@ import type { AgentOptions, ChatModel } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import OpenAI from 'openai';
-import { createAgentHandler } from '../src/agent-handler.ts';
-import { kvSessions } from '../src/kv.ts';
-import { openAiRoutes } from '../src/openai.ts';
-import type { AgentHandler, AgentHandlerOptions } from '../src/handler-options.ts';
+import { createAgentHandler } from '../src/handler/agent-handler.ts';
+import { kvSessions } from '../src/kv/index.ts';
+import { openAiRoutes } from '@isoloop/openai-api';
+import type { AgentHandler, AgentHandlerOptions } from '../src/settings/handler-options.ts';
 
 export interface TestEnv {
   readonly CHAT_KV: KVNamespace;

@@ -4,7 +4,7 @@ import { SessionMemory } from '@isoloop/core';
 import { liveAndDie, type LifeReport } from '../../../test/faults/inject-faults.ts';
 import type { Life, Witness } from '../../../test/faults/mortal-process.ts';
 import { faultScenarios } from '../../../test/faults/fault-scenarios.ts';
-import { DurableStore } from '../src/store/durable-store.ts';
+import { DurableStore } from '../src/durable/durable-store.ts';
 
 /** A Durable Object that runs the processes of a fault scenario, one after the other. */
 export class FaultRunner extends DurableObject {

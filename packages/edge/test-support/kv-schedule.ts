@@ -1,8 +1,8 @@
 import { AgentError, assistantMessage, userMessage } from '@isoloop/core';
-import { BatchCache } from '@isoloop/core/host';
+import { BatchCache } from '../src/kv/log/batch-cache.ts';
 import type { Msg } from '@isoloop/core';
 import { randomOf } from '../../../test/random-of.ts';
-import { KvMemory } from '../src/store/kv-memory.ts';
+import { KvMemory } from '../src/kv/kv-memory.ts';
 import { KvSimulator } from './kv-simulator.ts';
 import { VirtualClock } from './virtual-clock.ts';
 

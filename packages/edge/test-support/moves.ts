@@ -4,8 +4,8 @@ import { endpointPlace, messagesOf, storePlace } from '@isoloop/core/host';
 import type { LogRecord, SessionCopy, SessionPlace } from '@isoloop/core/host';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import * as z from 'zod';
-import type { AgentHandlerOptions } from '../src/handler-options.ts';
-import { sessionMoves } from '../src/move.ts';
+import type { AgentHandlerOptions } from '../src/settings/handler-options.ts';
+import { sessionMoves } from '../src/move/index.ts';
 import { bindings, testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.ts';
 import type { Session } from './session-client.ts';
 

@@ -9,7 +9,7 @@ import type { UIMessage, UIMessageChunk } from 'ai';
 import OpenAI from 'openai';
 import * as z from 'zod';
 import { briefSessions, factories, sessions, type SessionEnv } from './agent-session.ts';
-import type { SessionAgent } from '../src/handler-options.ts';
+import type { SessionAgent } from '../src/settings/handler-options.ts';
 
 export const given = env as unknown as SessionEnv;
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { missingRefusals, type TestedEntry, type Wrong } from '../../../test/unknown-options.ts';
 import * as page from './index.ts';
-import * as move from './move.ts';
-import * as worker from './worker.ts';
+import * as move from './move/index.ts';
+import * as store from './store/index.ts';
+import * as worker from './worker/index.ts';
 
 const connected = new EventTarget() as Worker;
 const stores = {
@@ -35,11 +36,13 @@ const entries: Readonly<Record<string, TestedEntry>> = {
     checked: 'movableSessions',
     others: { data: 'moveSession' },
   },
+  './store': {
+    exports: store,
+    calls: { ...stores, IndexedDbMemory: (wrong) => new store.IndexedDbMemory('s', wrong) },
+  },
   './worker': {
     exports: worker,
     calls: {
-      ...stores,
-      IndexedDbMemory: (wrong) => new worker.IndexedDbMemory('s', wrong),
       exposeAgent: (wrong) => worker.exposeAgent(() => ({}) as Wrong, wrong),
     },
   },

@@ -1,11 +1,7 @@
 import { AgentError, InMemoryMemory, ReActAgent, tool } from '@isoloop/core';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
-import {
-  exposeAgent,
-  IndexedDbMemory,
-  IndexedDbStore,
-  type WorkerAgentSetup,
-} from '@isoloop/web-worker/worker';
+import { IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/store';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 /** Options that tests pass to this worker when they connect. */

@@ -1,4 +1,5 @@
-import { IndexedDbMemory, exposeAgent, IndexedDbStore } from '@isoloop/web-worker/worker';
+import { IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/store';
+import { exposeAgent } from '@isoloop/web-worker/worker';
 import { ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 

@@ -12,12 +12,8 @@ import { joinTools } from '@isoloop/core/tool';
 import { approvals } from '@isoloop/core/approval';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
-import {
-  exposeAgent,
-  IndexedDbMemory,
-  IndexedDbStore,
-  type WorkerAgentSetup,
-} from '@isoloop/web-worker/worker';
+import { IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/store';
+import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 /** Options that tests pass to this worker when they connect. */

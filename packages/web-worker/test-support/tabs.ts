@@ -3,13 +3,8 @@ import { structured } from '@isoloop/core/output';
 import { joinTools } from '@isoloop/core/tool';
 import { approvals } from '@isoloop/core/approval';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
-import {
-  exposeAgent,
-  IndexedDbMemory,
-  IndexedDbStore,
-  type AgentFactory,
-  type ExposeOptions,
-} from '@isoloop/web-worker/worker';
+import { IndexedDbMemory, IndexedDbStore } from '@isoloop/web-worker/store';
+import { exposeAgent, type AgentFactory, type ExposeOptions } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 
 /** Configuration of a worker. The page passes it as JSON in the worker's name. */

@@ -1,7 +1,7 @@
 import { SessionMemory, type Decision } from '@isoloop/core';
 import { adoptRecords } from '@isoloop/core/host';
-import { createAgentHandler, DurableStore, KvStore } from '@isoloop/edge';
-import { kvSessions } from '@isoloop/edge/kv';
+import { createAgentHandler, DurableStore } from '@isoloop/edge';
+import { kvSessions, KvStore } from '@isoloop/edge/kv';
 import { payer } from './payer.ts';
 
 type Kv = ConstructorParameters<typeof KvStore>[0];

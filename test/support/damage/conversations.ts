@@ -9,7 +9,7 @@ import {
   type Msg,
   tool,
 } from '@isoloop/core';
-import { EchoMemory } from '@isoloop/core/host';
+import { EchoMemory } from '../../../packages/edge/src/kv/log/echo-memory.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { weakStore } from '../weak-store.ts';
 import type { Values } from './mutations.ts';

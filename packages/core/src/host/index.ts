@@ -43,18 +43,38 @@ export { checkFirstTurn, newMessageIds, newMessages, onlyAdds } from './turn-req
 export type { ContinuePoint, TurnRequest } from './turn-request.ts';
 export { checkMessageId, readUserMessage } from './user-message.ts';
 export { adoptRecords } from '../memory/adopt-records.ts';
-export { BatchCache } from '../memory/branch/batch-cache.ts';
-export { digest } from '../memory/branch/digest.ts';
-export { EchoMemory, echoMemoryOptions } from '../memory/branch/echo-memory.ts';
-export type { EchoMemoryOptions, SessionBranch } from '../memory/branch/echo-memory.ts';
-export { EchoSigner } from '../memory/branch/session-echo.ts';
+export { digest, toUtf8 } from '../memory/digest.ts';
 export { checkRecords, recordsOf } from '../memory/log/log-record.ts';
-export type { LogNote, LogRecord } from '../memory/log/log-record.ts';
+export type { Flushes, LogNote, LogRecord } from '../memory/log/log-record.ts';
+export { changedError, levelWidth } from '../memory/log/log-write.ts';
 export { isCutOff, resumptionOf } from '../memory/log/resumption.ts';
 export type { LogEnd, Resumption } from '../memory/log/resumption.ts';
+export { seal } from '../memory/log/seal.ts';
+export { SessionFold } from '../memory/log/session-fold.ts';
+export { makeRef, shortId, suffixOf, turnIdOf } from '../memory/log/session-keys.ts';
+export type { FlushContext, Log } from '../memory/log/session-log.ts';
+export { SessionStore } from '../memory/log/session-store.ts';
+export type { CachedBatches } from '../memory/log/session-store.ts';
 export type { SessionView } from '../memory/log/session-view.ts';
-export { checkNotMoved } from '../memory/log/stored-head.ts';
-export type { Ownership } from '../memory/log/stored-head.ts';
+export {
+  damageError,
+  flushesOf,
+  formatVersion,
+  inOrder,
+  isDamage,
+  parseBatch,
+  parseSealed,
+  replacedBy,
+} from '../memory/log/stored-batch.ts';
+export type { Batch, ReadBatches } from '../memory/log/stored-batch.ts';
+export {
+  addToLevels,
+  checkNotMoved,
+  deletedError,
+  fullLevels,
+  nextHead,
+} from '../memory/log/stored-head.ts';
+export type { Head, HeadWriter, Ownership } from '../memory/log/stored-head.ts';
 export {
   closedByMoveId,
   endedCallsOf,
@@ -65,7 +85,7 @@ export { endpointHere, endpointPlace } from '../memory/move/endpoint-place.ts';
 export type { EndpointPlaceOptions } from '../memory/move/endpoint-place.ts';
 export { moveSession } from '../memory/move/move-session.ts';
 export type { MoveOptions } from '../memory/move/move-session.ts';
-export { changeBranchOwner, changeOwner } from '../memory/move/owner-change.ts';
+export { changeOwner } from '../memory/move/owner-change.ts';
 export type { ChooseOwner, StoredChange, StoredSession } from '../memory/move/owner-change.ts';
 export type { OwnerChange, SessionCopy, SessionPlace } from '../memory/move/session-place.ts';
 export {
@@ -99,3 +119,5 @@ export { ObjectReader } from '../stream/object/object-reader.ts';
 export { interruptedText } from '../stream/ui/ui-parts.ts';
 export { outputToolName } from '../schema/output-format.ts';
 export { objectInput, readSchema, textIn } from '../schema/schema.ts';
+export { memoryOptions } from '../memory/session-memory-options.ts';
+export { endedCallsKey } from '../memory/store/storage-keys.ts';

@@ -19,7 +19,7 @@ import {
   type Open,
 } from '../../../../test/support/damage/outcome.ts';
 import { weakStore } from '../../../../test/support/weak-store.ts';
-import { EchoMemory } from './branch/echo-memory.ts';
+import { EchoMemory } from '../../../edge/src/kv/log/echo-memory.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { SessionMemory } from './session-memory.ts';

@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
-import { secret, storedTurns } from '../../../../test/support/damage/conversations.ts';
 import { historyFaults } from '../../../../test/support/history-faults.ts';
 import { weakStore } from '../../../../test/support/weak-store.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, type Msg } from '../message/msg.ts';
 import { idsOf, message } from '../../../../test/support/messages.ts';
-import { EchoMemory } from './branch/echo-memory.ts';
 import { SessionFold } from './log/session-fold.ts';
 import { formatVersion } from './log/stored-batch.ts';
 import { MemoryStore } from './store/memory-store.ts';
@@ -289,55 +287,6 @@ test('listSessions() lists a session with an incomplete head', async () => {
   const store = await storeWith('1');
   await store.set(headKey, (await store.get(headKey))!.replace('"version":1', '"version":7'));
   expect(await listSessions(store)).toMatchObject([{ sessionId: 's', version: -1 }]);
-});
-
-test('repairSession() of an EchoMemory session without a head finds the last turn', async () => {
-  const { values, echoes } = await storedTurns('turns', 'bread');
-  const secrets = [secret];
-  for (const head of [undefined, '{']) {
-    const store = new MemoryStore();
-    await store.setMany([...values]);
-    const open = (echo?: string): EchoMemory =>
-      new EchoMemory(weakStore(store), 'turns', {
-        secrets,
-        withoutEcho: 'latest',
-        waitMs: 0,
-        now: () => 1_100_000,
-        ...(echo !== undefined && { echo }),
-      });
-    const whole = await open().read();
-    if (head === undefined) await store.delete(['s:turns:head']);
-    else await store.set('s:turns:head', head);
-    const stored = weakStore(store);
-    expect(await repairSession(stored, 'turns')).toMatchObject([
-      { details: { key: 's:turns:head' } },
-    ]);
-    for (const echo of [undefined, ...echoes.map(([, each]) => each)])
-      expect(await open(echo).read()).toEqual(whole);
-    expect(await repairSession(stored, 'turns')).toEqual([]);
-  }
-});
-
-test('repairSession() of an EchoMemory session omits a damaged turn', async () => {
-  const { values, echoes } = await storedTurns('turns', 'bread', 3);
-  const store = new MemoryStore();
-  await store.setMany([...values]);
-  const open = (echo?: string): EchoMemory =>
-    new EchoMemory(weakStore(store), 'turns', {
-      secrets: [secret],
-      withoutEcho: 'latest',
-      waitMs: 0,
-      now: () => 1_100_000,
-      ...(echo !== undefined && { echo }),
-    });
-  const whole = idsOf(await open().read());
-  const key = [...values.keys()].find((each) => values.get(each)!.includes('"q0"'))!;
-  await store.set(key, values.get(key)!.replace('question 0', 'question 7'));
-  await expect(open().read()).rejects.toMatchObject({ details: { key } });
-  expect(await repairSession(weakStore(store), 'turns')).toMatchObject([{ details: { key } }]);
-  const rest = whole.filter((id) => id !== 'q0' && id !== 'a0');
-  for (const echo of [undefined, ...echoes.map(([, each]) => each)])
-    expect(idsOf(await open(echo).read())).toEqual(rest);
 });
 
 function asks(...ids: readonly string[]): Msg {

@@ -8,7 +8,7 @@ import { ReActAgent } from '../react-agent/react-agent.ts';
 import { keywordMemory, keywordRetriever } from '@isoloop/recall';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { userMessage } from '../message/msg.ts';
-import { EchoMemory } from './branch/echo-memory.ts';
+import { EchoMemory } from '../../../edge/src/kv/log/echo-memory.ts';
 import { endpointPlace } from './move/endpoint-place.ts';
 import { storePlace } from './move/store-place.ts';
 import { repairSession } from './repair-session.ts';

@@ -1,4 +1,4 @@
-import { digest } from '../memory/branch/digest.ts';
+import { digest } from '../memory/digest.ts';
 import { sortedJson } from '../message/json.ts';
 import { isFromProgram } from '../message/metadata.ts';
 import type { ContentBlock, Msg } from '../message/msg.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
 import type { Decision } from '../event/pending-call.ts';
-import { EchoMemory } from '../memory/branch/echo-memory.ts';
+import { EchoMemory } from '../../../edge/src/kv/log/echo-memory.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
-import { EchoMemory } from '../memory/branch/echo-memory.ts';
+import { EchoMemory } from '../../../edge/src/kv/log/echo-memory.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import type { LogMemory, Memory } from '../memory/memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';

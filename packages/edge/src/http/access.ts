@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import { keyOfUser } from './rate-limit.ts';
-import type { AgentHandlerOptions, Caller, EdgeEnv } from '../handler-options.ts';
+import type { AgentHandlerOptions, Caller, EdgeEnv } from '../settings/handler-options.ts';
 
 export function isLocalHost(hostname: string): boolean {
   return /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);

@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
-import { jwt } from '../jwt.ts';
+import { jwt } from '../jwt/jwt.ts';
 
 const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
 const posts: readonly (readonly [path: string, body: object])[] = [

@@ -1,6 +1,6 @@
 import { checkFields, func, addSecrets } from '@isoloop/core/error';
 import { AgentError, type Awaitable } from '@isoloop/core';
-import type { Caller } from '../handler-options.ts';
+import type { Caller } from '../settings/handler-options.ts';
 
 /**
  * Tokens by user id. Give one token, or a list while you replace a token. Entries of a list may be

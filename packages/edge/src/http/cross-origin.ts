@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';
 import { echoHeader, ignoredHeader, rejoinHeader, userHeader } from './header-names.ts';
-import type { EdgeEnv } from '../handler-options.ts';
+import type { EdgeEnv } from '../settings/handler-options.ts';
 
 /** Maximum number of origins that the log names, because a sender can write any origin. */
 const maxLoggedOrigins = 50;

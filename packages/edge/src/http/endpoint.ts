@@ -1,9 +1,9 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { Route, Routes } from '../handler-parts.ts';
+import type { Route, Routes } from '../settings/handler-parts.ts';
 import type { OriginCheck } from './cross-origin.ts';
 import { errorResponse } from './error-response.ts';
-import type { EdgeEnv, RequestVariables } from '../handler-options.ts';
+import type { EdgeEnv, RequestVariables } from '../settings/handler-options.ts';
 
 /**
  * Headers of every response. They tell browsers not to guess another content type. Browsers also

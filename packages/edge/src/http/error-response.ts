@@ -5,7 +5,7 @@ import {
   type EventBatch,
 } from '@isoloop/core';
 import { logText } from '@isoloop/core/error';
-import type { RequestVariables } from '../handler-options.ts';
+import type { RequestVariables } from '../settings/handler-options.ts';
 
 /**
  * HTTP status of each error code, and a message that replaces the original one for clients. The

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { RateLimiter } from '../handler-parts.ts';
+import type { RateLimiter } from '../settings/handler-parts.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import { bearerToken } from './bearer-token.ts';
-import type { AgentHandlerOptions } from '../handler-options.ts';
+import type { AgentHandlerOptions } from '../settings/handler-options.ts';
 
 const token = 'the-token-of-ann-long-enough';
 

@@ -3,8 +3,8 @@ import { fromAiSdk } from '@isoloop/core/ai-sdk';
 import { inputGuard } from '@isoloop/guards';
 import { afterEach, expect, test, vi } from 'vitest';
 import { testEndpoint, bindings } from '../../test-support/endpoint.ts';
-import { jwt } from '../jwt.ts';
-import { llmProxy } from '../routes/llm-proxy.ts';
+import { jwt } from '../jwt/jwt.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
 import { bearerToken } from './bearer-token.ts';
 
 afterEach(() => void vi.restoreAllMocks());

@@ -1,10 +1,14 @@
 import type { Context } from 'hono';
-import type { EdgeEnv } from '../handler-options.ts';
-import { publicErrorOf } from './error-response.ts';
-import type { PublicError } from './error-response.ts';
+import type { EdgeEnv } from '../settings/handler-options.ts';
+import { publicErrorOf, type PublicError } from './error-response.ts';
 import { reportDisconnect } from './request-context.ts';
-import { byteSource, openingMs, streamResponse } from './stream-response.ts';
-import type { ByteSource, StreamSetup } from './stream-response.ts';
+import {
+  byteSource,
+  openingMs,
+  streamResponse,
+  type ByteSource,
+  type StreamSetup,
+} from './stream-response.ts';
 
 /** Format of a stream that may open before its answer, and of the answer's failure. */
 export interface LateStream extends StreamSetup {

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { RateLimiter } from '../handler-parts.ts';
-import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
+import type { RateLimiter } from '../settings/handler-parts.ts';
+import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 
 /**
  * Returns a function that calls `identify` and counts the request, if there is a limiter. `identify`

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
-import type { EdgeEnv, SessionAgent } from '../handler-options.ts';
+import type { EdgeEnv, SessionAgent } from '../settings/handler-options.ts';
 
 /** Keeps the Worker alive until `promise` has settled. Does nothing outside a Worker. */
 export function waitUntil(c: Context<EdgeEnv>, promise: Promise<unknown>): void {

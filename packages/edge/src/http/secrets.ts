@@ -1,5 +1,5 @@
 import { addSecrets } from '@isoloop/core/error';
-import type { HandlerSettings } from '../handler-options.ts';
+import type { HandlerSettings } from '../settings/handler-options.ts';
 
 /** Masks the secrets of a handler in the log: the option `secrets`, and the keys of the echoes. */
 export function addSecretsOf(

@@ -1,14 +1,13 @@
 import { AgentError } from '@isoloop/core';
-import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import type { JWTPayload } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { expect, test, vi } from 'vitest';
-import type { RateLimiter } from '../handler-parts.ts';
+import type { RateLimiter } from '../settings/handler-parts.ts';
 import { postRoutes } from '../../test-support/post-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { boundEndpoint, places, textOf } from '../../test-support/both-bindings.ts';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
-import { jwt } from '../jwt.ts';
-import { llmProxy } from '../routes/llm-proxy.ts';
+import { jwt } from '../jwt/jwt.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
 
 const ann = 'ann-0123456789abcdef';
 const ci = 'ci-0123456789abcdef0';

@@ -1,12 +1,11 @@
 import { AgentError } from '@isoloop/core';
-import type { ScriptedReply } from '@isoloop/core/testing';
-import { ScriptedModel } from '@isoloop/core/testing';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { jsonMode } from '@isoloop/core/output';
 import { failureMark, objectMediaType } from '@isoloop/core/host';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
-import { llmProxy } from '../routes/llm-proxy.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
 
 // Proxies and servers end connections that are silent: Bun after 10 seconds, nginx after 60.
 

@@ -2,8 +2,8 @@ import { InMemoryMemory, MemoryStore } from '@isoloop/core';
 import { expect, onTestFinished, test, vi, type Mock } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import { bearerToken } from './bearer-token.ts';
-import { llmProxy } from '../routes/llm-proxy.ts';
-import { storeSessions } from '../store.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
+import { storeSessions } from '../store/index.ts';
 
 function spyOn(method: 'error' | 'warn'): Mock {
   const spy = vi.spyOn(console, method).mockImplementation(() => {});

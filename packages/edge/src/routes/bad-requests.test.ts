@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
 import { pay } from '../../test-support/plain-tools.ts';
 import { postRoutes } from '../../test-support/post-routes.ts';
-import { llmProxy } from './llm-proxy.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
 
 type Body = object | string;
 type Row = readonly [

@@ -2,14 +2,13 @@ import { fieldError, readChatTurn, type ChatTurnRequest } from '@isoloop/core/ho
 import type { Context } from 'hono';
 import { readIds } from '../turn/repeated-request.ts';
 import { checkEdits } from '../turn/decisions.ts';
-import type { EdgeEnv, HandlerSettings, MemorySetup } from '../handler-options.ts';
+import type { EdgeEnv, HandlerSettings, MemorySetup } from '../settings/handler-options.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { checkReader } from '../http/reader-headers.ts';
-import { checkModel, readJson } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
-import { sendTurn } from '../session/host/turn-host.ts';
-import { openTurn } from '../session/live-turn.ts';
-import { acceptedFormat } from '../session/turn-format.ts';
+import { checkModel, readJson, type RequestBody } from '../http/request-body.ts';
+import { sendTurn } from '../session/send-turn.ts';
+import { openTurn } from '../turn/live-response.ts';
+import { acceptedFormat } from '../turn/turn-format.ts';
 import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 
 /**

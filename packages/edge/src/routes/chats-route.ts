@@ -1,12 +1,12 @@
 import { AgentError } from '@isoloop/core';
 import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { endKvRuns } from '../session/host/kv-runs.ts';
-import type { StoredSessionList } from '../handler-parts.ts';
+import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
+import { endRequestRuns } from '../session/request-runs.ts';
+import type { StoredSessionList } from '../settings/handler-parts.ts';
 import { readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/command-handler.ts';
-import { askerOf } from '../session/session-command.ts';
+import { askerOf } from '../session/commands.ts';
 import { missingPlaceError, openMemory, setupOf } from '../turn/session-setup.ts';
 
 /** Maximum number of conversations on a page. */
@@ -47,7 +47,7 @@ export async function deleteRoute(
   const { sessionId, user } = setup;
   const ask = askerOf(c, sessionId);
   if (ask) return ask({ type: 'delete' });
-  await endKvRuns(settings, setup);
+  await endRequestRuns(settings, setup);
   const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
   await forgetSession(settings, setup, memory);
   if (!settings.memory) await settings.kv?.list(c.env, user)?.forgetTitle(sessionId);

@@ -1,16 +1,10 @@
 import { AgentError } from '@isoloop/core';
 import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
+import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { checkNames, readJson } from '../http/request-body.ts';
-import { askerOf } from '../session/session-command.ts';
+import { askerOf } from '../session/commands.ts';
 import { setupOf } from '../turn/session-setup.ts';
-
-/**
- * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is the
- * agent's `recoveryMessage`. `abort` ends the turn at once, without a text. Default: `stop`.
- */
-export type InterruptMode = 'stop' | 'abort';
 
 const maxReasonLength = 10_000;
 

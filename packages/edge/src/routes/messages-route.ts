@@ -1,9 +1,10 @@
 import { AgentError, type Memory, type PendingCall } from '@isoloop/core';
-import { pendingCallsOf, type EchoMemory, type SessionBranch } from '@isoloop/core/host';
+import { pendingCallsOf } from '@isoloop/core/host';
+import type { EchoMemory, SessionBranch } from '../kv/log/echo-memory.ts';
 import { toUiMessages } from '@isoloop/core/stream';
 import type { Context } from 'hono';
-import type { EdgeEnv, HandlerSettings } from '../handler-options.ts';
-import { askerOf } from '../session/session-command.ts';
+import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
+import { askerOf } from '../session/commands.ts';
 import { echoOf, openMemory, readEcho, setupOf } from '../turn/session-setup.ts';
 
 /**

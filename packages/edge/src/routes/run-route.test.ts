@@ -1,11 +1,9 @@
 import { AgentError, ReActAgent, tool } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { expect, test, vi } from 'vitest';
-import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
-import type { TestEndpoint } from '../../test-support/endpoint.ts';
-import { KvMemory } from '../store/kv-memory.ts';
+import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
+import { KvMemory } from '../kv/kv-memory.ts';
 import { clock } from '../../test-support/plain-tools.ts';
 
 const ran: string[] = [];

@@ -2,11 +2,10 @@ import { userMessage } from '@isoloop/core';
 import { fieldError, readUserMessage, type TurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { readIds } from '../turn/repeated-request.ts';
-import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../handler-options.ts';
-import { checkModel, checkNames, readJson } from '../http/request-body.ts';
-import type { RequestBody } from '../http/request-body.ts';
-import { rejoinTurn, sendTurn } from '../session/host/turn-host.ts';
-import { openTurn } from '../session/live-turn.ts';
+import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../settings/handler-options.ts';
+import { checkModel, checkNames, readJson, type RequestBody } from '../http/request-body.ts';
+import { rejoinTurn, sendTurn } from '../session/send-turn.ts';
+import { openTurn } from '../turn/live-response.ts';
 import { checkEdits, readDecisions } from '../turn/decisions.ts';
 import { checkSessionId, readEcho, setupOf } from '../turn/session-setup.ts';
 

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { jsonSchema } from '@isoloop/core/schema';
 import { assistantMessage, createMessage, tool, userMessage } from '@isoloop/core';
 import * as z from 'zod';
-import { sessionMoves } from '../move.ts';
-import { openAiRoutes } from '../openai.ts';
+import { sessionMoves } from '../move/index.ts';
+import { openAiRoutes } from '../../../openai-api/src/index.ts';
 import { copyOf, suspended } from '../../test-support/moves.ts';
 import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
-import { llmProxy } from './llm-proxy.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
 
 /** Values that fail if a program converts them, or takes them for another type. */
 const oddValues: readonly string[] = [

@@ -7,8 +7,8 @@ import { textToolCalls } from '@isoloop/core/text-protocol';
 import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
+  type UIMessage,
 } from 'ai';
-import type { UIMessage } from 'ai';
 import { beforeEach, expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
 import { color, payments } from '../../../../test/claims/payments.ts';

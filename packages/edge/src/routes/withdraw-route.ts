@@ -1,8 +1,8 @@
 import { checkMessageId } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { EdgeEnv } from '../handler-options.ts';
-import { noQueueError } from '../session/host/kv-host.ts';
-import { askerOf } from '../session/session-command.ts';
+import type { EdgeEnv } from '../settings/handler-options.ts';
+import { noQueueError } from '../session/answer-in-request.ts';
+import { askerOf } from '../session/commands.ts';
 import { setupOf } from '../turn/session-setup.ts';
 
 /**

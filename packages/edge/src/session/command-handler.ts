@@ -1,7 +1,11 @@
 import type { Memory } from '@isoloop/core';
 import type { QueuedMessage } from '@isoloop/core/host';
 import type { UIMessage } from '@isoloop/core/stream';
-import type { HandlerSettings, RequestVariables, SessionSetup } from '../handler-options.ts';
+import type {
+  HandlerSettings,
+  RequestVariables,
+  SessionSetup,
+} from '../settings/handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from '../turn/session-setup.ts';
 import {
@@ -9,8 +13,8 @@ import {
   type Command,
   type SessionCommand,
   type SessionRequest,
-} from './session-command.ts';
-import { isOpenAiFormat } from './turn-format.ts';
+} from './commands.ts';
+import { isOpenAiFormat } from '../turn/turn-format.ts';
 
 /** Carries out the commands of one session, in its Durable Object or in a process. */
 export interface CommandHandler {

@@ -1,11 +1,10 @@
 import { runInDurableObject } from 'cloudflare:test';
-import { SessionMemory } from '@isoloop/core';
-import type { Msg } from '@isoloop/core';
+import { SessionMemory, type Msg } from '@isoloop/core';
 import { expect, test } from 'vitest';
 import { rowCounters } from '../../test-support/agent-session.ts';
 import { RowCounter } from '../../test-support/row-counter.ts';
 import { ask, given, open } from '../../test-support/session-client.ts';
-import { DurableStore } from '../store/durable-store.ts';
+import { DurableStore } from '../durable/durable-store.ts';
 import { maxIdleMessages, unloadAfterMs } from './unload-when-idle.ts';
 import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 import { killObject } from '../../test-support/kill-objects.ts';

@@ -1,5 +1,4 @@
-import { SessionMemory } from '@isoloop/core';
-import type { Memory } from '@isoloop/core';
+import { SessionMemory, type Memory } from '@isoloop/core';
 
 /**
  * Maximum number of messages that a session at rest keeps in memory. A smaller number would slow

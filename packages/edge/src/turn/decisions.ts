@@ -1,6 +1,6 @@
 import { AgentError, type Decision } from '@isoloop/core';
 import { checkDecision } from '@isoloop/core/event';
-import type { Caller, EdgeLimits } from '../handler-options.ts';
+import type { Caller, EdgeLimits } from '../settings/handler-options.ts';
 import { checkDecisionSize, decisionError, fieldError } from '@isoloop/core/host';
 
 /**

@@ -6,8 +6,8 @@ import {
   claims,
   postedWith,
   result,
+  type Claim,
 } from '../../../../test/claims/claims.ts';
-import type { Claim } from '../../../../test/claims/claims.ts';
 import { boundEndpoint, places, textOf } from '../../test-support/both-bindings.ts';
 import { color, payments } from '../../../../test/claims/payments.ts';
 

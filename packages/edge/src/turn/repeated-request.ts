@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { NewTurn } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { EdgeEnv } from '../handler-options.ts';
+import type { EdgeEnv } from '../settings/handler-options.ts';
 
 const keyHeader = 'idempotency-key';
 

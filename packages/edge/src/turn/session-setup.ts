@@ -1,5 +1,4 @@
-import { AgentError } from '@isoloop/core';
-import type { Memory } from '@isoloop/core';
+import { AgentError, type Memory } from '@isoloop/core';
 import type { Context } from 'hono';
 import type {
   AgentSetup,
@@ -8,9 +7,9 @@ import type {
   MemorySetup,
   SessionAgent,
   SessionSetup,
-} from '../handler-options.ts';
+} from '../settings/handler-options.ts';
 import { echoHeader } from '../http/header-names.ts';
-import { missingOption } from '../http/missing-option.ts';
+import { missingOption } from '../settings/missing-option.ts';
 
 /**
  * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
@@ -52,7 +51,11 @@ export async function openMemory(
 /** Creates the error for an endpoint that has no place for conversations. */
 export function missingPlaceError(): AgentError {
   const places = 'Conversations need a place: bind CHAT_SESSION, or pass `store` or `memory`.';
-  const message = missingOption(`${places} In CHAT_KV, they need`, 'kv', 'kvSessions()');
+  const message = missingOption(`${places} In CHAT_KV, they need`, {
+    option: 'kv',
+    call: 'kvSessions()',
+    from: '@isoloop/edge/kv',
+  });
   return new AgentError('CONFIGURATION', message);
 }
 

@@ -1,6 +1,5 @@
 import { ReActAgent } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
-import { llmProxy } from '../routes/llm-proxy.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
 
 const addresses: readonly string[] = [
   'file:///etc/passwd',

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { EdgeStore } from '../../../../test/recovery/edge-cells.ts';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import { replyTo, textIn } from '../../../../test/recovery/recovery-talk.ts';
-import { DurableQueue } from '../../src/session/queue/durable-queue.ts';
+import { DurableQueue } from '../../src/durable/durable-queue.ts';
 import { echoHeader } from '../../src/http/header-names.ts';
 import { boundTo, factories } from '../agent-session.ts';
 import { testEndpoint, type TestEndpoint } from '../endpoint.ts';

@@ -1,6 +1,6 @@
 import type { Outputs } from '../wire/exposed-agent.ts';
 import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
-import type { LocalAgentOptions } from './agent-session.ts';
+import type { LocalAgentOptions } from './local-agent.ts';
 import type { PendingRequest, PendingRequests } from './runs/pending-requests.ts';
 import type { RunReaders } from './runs/run-readers.ts';
 import { SessionRuns } from './runs/session-runs.ts';

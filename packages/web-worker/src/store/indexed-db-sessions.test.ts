@@ -1,7 +1,7 @@
 import { assistantMessage, SessionMemory, textOf, userMessage } from '@isoloop/core';
 import { keywordMemory } from '@isoloop/recall';
 import { IndexedDbSessions, IndexedDbStore, type SessionExport } from '@isoloop/web-worker';
-import { IndexedDbMemory } from '@isoloop/web-worker/worker';
+import { IndexedDbMemory } from './indexed-db-memory.ts';
 import { expect, test, vi } from 'vitest';
 import { startWorker } from '../../test-support/worker-under-test.ts';
 import { testDatabase } from '../../test-support/database.ts';

@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { cutOffStart, shownSoFar } from '../session/chat-turn.ts';
+import { cutOffStart, shownSoFar } from '../session/message-start.ts';
 import { readLastRun } from './last-run.ts';
 
 const asked = userMessage('Why?');

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { AgentResult, Msg } from '@isoloop/core';
-import { shownSoFar } from '../session/chat-turn.ts';
+import { shownSoFar } from '../session/message-start.ts';
 import { unknownEndError } from '../session/log/ended-runs.ts';
 import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
 import { noteRun } from '../session/log/noted-run.ts';

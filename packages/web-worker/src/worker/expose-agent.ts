@@ -8,7 +8,7 @@ import {
   type OptionTable,
 } from '@isoloop/core/error';
 import { expose } from 'comlink';
-import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
+import type { AgentFactories, AgentFactory } from '../session/local-agent.ts';
 import type { ExposedAgent, Outputs } from '../wire/exposed-agent.ts';
 import { createMacrotasks } from '../wire/macrotask.ts';
 import { protocol, type HelloMessage, type PageMessage } from '../wire/protocol.ts';

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { AgentFactories, AgentFactory } from '../session/agent-session.ts';
+import type { AgentFactories, AgentFactory } from '../session/local-agent.ts';
 import type { Outputs } from '../wire/exposed-agent.ts';
 import type { ConnectMessage } from '../wire/protocol.ts';
 import { Session } from '../session/session.ts';

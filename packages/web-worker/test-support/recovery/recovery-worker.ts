@@ -1,7 +1,8 @@
 import { ReActAgent, textOf, type JsonObject } from '@isoloop/core';
 import { joinTools } from '@isoloop/core/tool';
 import type { Witness } from '../../../../test/faults/mortal-process.ts';
-import { exposeAgent, IndexedDbStore } from '@isoloop/web-worker/worker';
+import { IndexedDbStore } from '@isoloop/web-worker/store';
+import { exposeAgent } from '@isoloop/web-worker/worker';
 import * as z from 'zod';
 import { HeldProcess } from '../../../../test/recovery/held-process.ts';
 import type { RecoveryAction } from '../../../../test/recovery/recovery-cell.ts';

@@ -1,7 +1,7 @@
 import { ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { bearerToken, createAgentHandler, type AgentSetup } from '@isoloop/edge';
-import { openAiRoutes } from '@isoloop/edge/openai';
+import { openAiRoutes } from '@isoloop/openai-api';
 import { standIn } from './stand-in.ts';
 import { tools } from './tools.ts';
 

@@ -12,7 +12,7 @@ import type { NotedRun } from '../log/noted-run.ts';
 import { timeNow, watchDeletions } from '../../store/deletions.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
-import { LocalAgent, type LocalAgentOptions } from '../agent-session.ts';
+import { LocalAgent, type LocalAgentOptions } from '../local-agent.ts';
 import { onAbort } from './on-abort.ts';
 import type { ActiveRun } from './active-run.ts';
 import { RunQueue } from './run-queue.ts';

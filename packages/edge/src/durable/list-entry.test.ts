@@ -1,0 +1,173 @@
+import { runInDurableObject } from 'cloudflare:test';
+import { AgentError, InMemoryMemory, ReActAgent, userMessage } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, test, vi } from 'vitest';
+import type { SessionListOptions } from '../settings/handler-parts.ts';
+import { UserList } from './user-list.ts';
+import {
+  defaultLimits,
+  defaultSessions,
+  type HandlerSettings,
+} from '../settings/handler-options.ts';
+import { given } from '../../test-support/session-client.ts';
+import { ListEntry } from './list-entry.ts';
+import { ObjectHost } from './object-host.ts';
+import type { SessionCommand, SessionRequest } from '../session/commands.ts';
+
+const stub = (): DurableObjectStub => given.TEST_SESSIONS.get(given.TEST_SESSIONS.newUniqueId());
+
+/**
+ * Fakes the Durable Object that has the user's session list, and records the commands to that
+ * object in `told`.
+ */
+function listNamespace(told: SessionCommand[]): object {
+  const fetch = async (_url: string, { body }: { body: string }): Promise<Response> => {
+    told.push((JSON.parse(body) as SessionRequest).command);
+    return new Response(null, { status: 204 });
+  };
+  return { CHAT_SESSION: { idFromName: (name: string) => name, get: () => ({ fetch }) } };
+}
+
+test('a list whose object has the table of an earlier version is empty and can be written', async () => {
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    storage.sql.exec(`CREATE TABLE isoloop_chats (id TEXT PRIMARY KEY, title TEXT,
+      created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID`);
+    storage.sql.exec("INSERT INTO isoloop_chats VALUES ('old', NULL, 1, 1)");
+    const list = new UserList(storage);
+    expect(list.list({ limit: 9 })).toEqual([]);
+    const chat = { sessionId: 'new', createdAt: 2, updatedAt: 2 };
+    list.put(chat);
+    expect(list.list({ limit: 9 })).toEqual([chat]);
+  });
+});
+
+test('the session list is updated when a session begins, when it gets its title, and at the end of each answer', async () => {
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    const told: SessionCommand[] = [];
+    const model = new ScriptedModel(['One.', 'Two.', 'Three.']);
+    const settings: HandlerSettings = {
+      models: ['m'],
+      limits: defaultLimits,
+      sessions: defaultSessions,
+      authorize: () => null,
+      agent: ({ memory, sessionId }) =>
+        new ReActAgent({ name: 'assistant', memory, sessionId, model }),
+    };
+    const host = new ObjectHost(storage, listNamespace(told), settings);
+    const counts: number[] = [];
+    for (const text of ['A', 'B', 'C']) {
+      const turn = {
+        request: { kind: 'message', message: userMessage(text) },
+        model: 'm',
+        messageId: text,
+        requestId: 'r',
+      } as const;
+      const command = { type: 'turn', turn, format: { kind: 'ui', events: false } } as const;
+      const response = await host.turn(
+        { user: 'ann', sessionId: 's', requestId: 'r', command },
+        command,
+      );
+      expect(await response.text()).toContain('[DONE]');
+      await expect
+        .poll(() => told.filter((each) => each.type === 'put-in-list').length)
+        .toBeGreaterThan(counts.at(-1) ?? 2);
+      await host.alarm();
+      counts.push(told.length);
+    }
+    expect(counts).toEqual([3, 4, 5]);
+    expect(told).toMatchObject([
+      { session: { sessionId: 's' } },
+      { session: { title: 'A' } },
+      { session: { title: 'A' } },
+      {},
+      {},
+    ]);
+  });
+});
+
+test('SessionIndex creates its table once, with the first entry', async () => {
+  await runInDurableObject(stub(), (_, { storage }) => {
+    const statements: string[] = [];
+    const exec: SqlStorage['exec'] = (query, ...bindings) => {
+      statements.push(query.split(' ')[0]!);
+      return storage.sql.exec(query, ...bindings);
+    };
+    const index = new UserList({ sql: { exec } } as DurableObjectStorage);
+    for (const sessionId of ['a', 'b', 'a']) index.put({ sessionId, createdAt: 1, updatedAt: 2 });
+    expect(statements).toEqual(['CREATE', 'INSERT', 'INSERT', 'INSERT']);
+    expect(index.list({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
+  });
+});
+
+test('a page of the session list includes all sessions with the same time as its last session', async () => {
+  await runInDurableObject(stub(), (_, { storage }) => {
+    const index = new UserList(storage);
+    for (const [sessionId, updatedAt] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 1 }))
+      index.put({ sessionId, createdAt: 1, updatedAt });
+    const page = (options: SessionListOptions): string =>
+      index
+        .list(options)
+        .map(({ sessionId }) => sessionId)
+        .join('');
+    expect([
+      page({ limit: 1 }),
+      page({ limit: 2 }),
+      page({ limit: 4 }),
+      page({ limit: 9 }),
+    ]).toEqual(['a', 'abcd', 'abcd', 'abcde']);
+    expect([
+      page({ limit: 1, before: 3 }),
+      page({ limit: 1, before: 2 }),
+      page({ limit: 1, before: 1 }),
+    ]).toEqual(['bcd', 'e', '']);
+  });
+});
+
+test('a session whose conversation cannot be read is listed once, without a title', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const told: SessionCommand[] = [];
+  const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
+  const memory = new InMemoryMemory();
+  memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
+  const env = listNamespace(told);
+  const entry = new ListEntry({
+    env,
+    identity,
+    record: { title: undefined },
+    memory,
+    changedAt: () => 2,
+  });
+  entry.update();
+  await entry.whenSent;
+  expect(told).toEqual([
+    { type: 'put-in-list', session: { sessionId: 's', createdAt: 1, updatedAt: 2 } },
+  ]);
+  expect(entry.isSent).toBe(true);
+  expect(log).toHaveBeenCalledOnce();
+  log.mockRestore();
+});
+
+test('a failed update of the list is repeated, and a sent one is not', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const told: SessionCommand[] = [];
+  const env = listNamespace(told) as { CHAT_SESSION: { get: () => unknown } };
+  const { get } = env.CHAT_SESSION;
+  const memory = new InMemoryMemory();
+  const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
+  const entry = new ListEntry({
+    env,
+    identity,
+    record: { title: undefined },
+    memory,
+    changedAt: () => 2,
+  });
+  env.CHAT_SESSION.get = () => ({ fetch: () => Promise.reject(new Error('away')) });
+  entry.send();
+  await entry.whenSent;
+  expect([entry.isSent, told]).toEqual([false, []]);
+  env.CHAT_SESSION.get = get;
+  for (let time = 0; time < 3; time++) entry.send();
+  await entry.whenSent;
+  expect([entry.isSent, told.length]).toEqual([true, 1]);
+  log.mockRestore();
+});

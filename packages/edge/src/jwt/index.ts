@@ -1,0 +1,2 @@
+export { jwt } from './jwt.ts';
+export type { JwtOptions } from './jwt.ts';

@@ -1,2 +1,0 @@
-export { kvSessions } from './session/host/kv-sessions.ts';
-export type { KvSessions } from './handler-parts.ts';

@@ -1,2 +1,0 @@
-export { sessionMoves } from './routes/session-moves.ts';
-export type { SessionMoves } from './handler-parts.ts';

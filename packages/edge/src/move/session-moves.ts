@@ -1,0 +1,79 @@
+import { AgentError } from '@isoloop/core';
+import { checkFields, checkNoOptions, string, whole } from '@isoloop/core/error';
+import type { OwnerChange, SessionCopy } from '@isoloop/core/host';
+import type { Context } from 'hono';
+import type { SessionMoves } from '../settings/handler-parts.ts';
+import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
+import { sessionSecrets } from '../http/secrets.ts';
+import { echoHeader } from '../http/header-names.ts';
+import { readJson } from '../http/request-body.ts';
+import { moveAddress, movingObject, type MoveRequest } from './moving-object.ts';
+import { keepEndedCalls } from './kept-calls.ts';
+import { takeKvStep } from './kv-move.ts';
+import type { MoveStep } from './moving-place.ts';
+import { kvOf } from '../kv/kv-place.ts';
+import { callSession, sessionObject } from '../session/commands.ts';
+import { setupOf } from '../turn/session-setup.ts';
+
+/**
+ * Lets conversations move between this endpoint and other places, such as browsers, with
+ * `moveSession()` of `@isoloop/web-worker/move`. Adds two routes for the user's own conversations:
+ * `GET /api/chat/:id` returns a whole conversation, or 204 if there is none. `PUT /api/chat/:id`
+ * stores one.
+ *
+ * @example
+ * createAgentHandler<Env>({ agent, authorize, moves: sessionMoves() });
+ */
+export function sessionMoves(): SessionMoves;
+export function sessionMoves(...args: readonly unknown[]): SessionMoves {
+  checkNoOptions('sessionMoves()', args);
+  return {
+    routes: (protect) => ({
+      GET: protect((c, settings) => moveStep(c, settings, { type: 'read' })),
+      PUT: protect(putRoute),
+    }),
+    session: movingObject,
+    keepEndedCalls,
+  };
+}
+
+/**
+ * Handles `PUT /api/chat/:id`. The body is a copy from `GET`, or the change of the owner `{ owner,
+ * epoch, copyOf }`. Answers 204. Answers 409 with `SESSION_CONFLICT`, `SESSION_MOVED` or
+ * `AGENT_BUSY`, and 503 with `SESSION_STALE`. See `SessionPlace`.
+ */
+async function putRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
+  const body = await readJson(c.req.raw, settings.limits.bodyBytes);
+  if ('records' in body) {
+    const copy = body as unknown as SessionCopy;
+    return moveStep(c, settings, { type: 'put', copy });
+  }
+  checkFields('The body', body, { owner: string, copyOf: string, epoch: whole }, 'INVALID_INPUT');
+  const { owner, epoch, copyOf } = body as unknown as OwnerChange;
+  return moveStep(c, settings, { type: 'set-owner', change: { owner, epoch, copyOf } });
+}
+
+async function moveStep(
+  c: Context<EdgeEnv>,
+  settings: HandlerSettings,
+  step: MoveStep,
+): Promise<Response> {
+  const { memory, store } = settings;
+  const mayEdit = c.get('caller').mayEdit !== false;
+  const setup = { ...setupOf(c), mayEdit };
+  const { user, sessionId } = setup;
+  const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
+  const kv = kvOf(c.env);
+  if (!object && kv && !store && !memory && sessionSecrets(c.env).length) {
+    const echo = c.req.header(echoHeader);
+    return takeKvStep(step, { kv, settings, setup, echo });
+  }
+  if (!object) {
+    const message = 'Only sessions in CHAT_SESSION, or in CHAT_KV with SESSION_SECRET, can move.';
+    throw new AgentError('NEEDS_DURABLE_OBJECT', message);
+  }
+  const requestId = c.get('requestId');
+  const request: MoveRequest = { user, sessionId, requestId, step, mayEdit };
+  const response = await callSession(object, request, moveAddress);
+  return new Response(response.body, response);
+}

@@ -1,0 +1,80 @@
+import { AgentError } from '@isoloop/core';
+import {
+  checkOptions,
+  array,
+  optional,
+  boolean,
+  func,
+  type OptionTable,
+} from '@isoloop/core/error';
+import { answerEncoder, wholeAnswer, type OpenAiFormat } from '../request/completion-answer.ts';
+import { readCall } from '../request/completion-call.ts';
+import { clientSettings } from '../request/model-settings.ts';
+import type { OpenAiRoutesOptions, OpenAiSettings } from '../request/openai-options.ts';
+import { formatOfTurn, unknownResponseError } from './response-id.ts';
+import { completionsRoute } from './completions-route.ts';
+import { modelsRoute, type ApiFormat, type OpenAiRoutes } from '@isoloop/edge/api';
+import { prepareTurn } from './prepare-turn.ts';
+import { noStoredResponse, responsesRoute } from './responses-route.ts';
+
+/**
+ * Serves OpenAI's clients: adds `POST /v1/chat/completions`, `POST /v1/responses` and
+ * `GET /v1/models` to an endpoint. Throws `CONFIGURATION` for an unknown setting.
+ *
+ * @example
+ * createAgentHandler<Env>({ agent, authorize, openai: openAiRoutes() });
+ */
+export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
+  checkOptions('openAiRoutes()', options, openAiRoutesOptions);
+  const openAi: OpenAiSettings = {
+    clientSettings: ['maxTokens', 'temperature'],
+    strict: false,
+    thinking: true,
+    loggedFields: new Set(),
+    ...options,
+  };
+  if (!openAi.clientSettings.every((name) => clientSettings.includes(name)))
+    throw new AgentError(
+      'CONFIGURATION',
+      `openAiRoutes(): clientSettings can only have ${clientSettings.join(', ')}.`,
+    );
+  return {
+    routes: (protect) => ({
+      '/v1/chat/completions': {
+        POST: protect((c, settings) => completionsRoute(c, settings, openAi)),
+      },
+      '/v1/responses': { POST: protect((c, settings) => responsesRoute(c, settings, openAi)) },
+      '/v1/responses/:id/:part?': {
+        GET: noStoredResponse,
+        POST: noStoredResponse,
+        DELETE: noStoredResponse,
+      },
+      '/v1/models': { GET: protect((_c, settings) => modelsRoute(settings)) },
+    }),
+    readCall: (body, settings) => readCall(body, settings, openAi),
+    wholeResponse: async (live, format, headers) =>
+      wholeAnswer(
+        await live.stream.result,
+        await formatOfTurn(live, openAiFormat(format)),
+        headers,
+      ),
+    encoder: async (live, format) => {
+      if (!live) return answerEncoder(openAiFormat(format), undefined);
+      return answerEncoder(await formatOfTurn(live, openAiFormat(format)), live.call);
+    },
+    prepare: prepareTurn,
+    unknownResponseError,
+  };
+}
+
+const openAiRoutesOptions: OptionTable<OpenAiRoutesOptions> = {
+  clientSettings: optional(array),
+  strict: optional(boolean),
+  thinking: optional(boolean),
+  jsonSchema: optional(func),
+};
+
+/** Returns the format of a turn that a route of this API has asked for. */
+function openAiFormat(format: ApiFormat): OpenAiFormat {
+  return format as OpenAiFormat;
+}

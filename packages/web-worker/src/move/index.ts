@@ -1,0 +1,11 @@
+export { browserPlace } from './browser-place.ts';
+export type { BrowserPlaceOptions } from './browser-place.ts';
+export { movableSessions } from './movable-sessions.ts';
+export type { MovableSessions, MoveToOptions, Places } from './movable-sessions.ts';
+export { endpointPlace, moveSession } from '@isoloop/core/host';
+export type {
+  EndpointPlaceOptions,
+  MoveOptions,
+  SessionCopy,
+  SessionPlace,
+} from '@isoloop/core/host';
