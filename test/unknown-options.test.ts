@@ -249,7 +249,7 @@ const checked =
 
 /** Functions that read or make data, such as messages, errors, texts and results. */
 const data =
-  'sessionSummaries checkArguments ' +
+  'sessionSummaries ' +
   'AwaitedTurns answerSoFar beginTurn bringsMessage checkDecisionSize ' +
   'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
   'forgetFailures getToolName hasAnswer isRepeat isToolUIPart keepFailures lastRun ' +

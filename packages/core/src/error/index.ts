@@ -8,7 +8,6 @@ export {
   misconfigured,
 } from './agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './agent-error.ts';
-export { checkArguments } from './check-arguments.ts';
 export { checkFields, checkObject } from './check-fields.ts';
 export { checkId } from './check-id.ts';
 export { checkNoOptions, checkOptions } from './check-options.ts';

@@ -30,6 +30,7 @@ export type { FailedTurn } from './queued-messages.ts';
 export { hasAnswer, reopenCalls } from './reopen-calls.ts';
 export { isRepeat } from './repeated-turn.ts';
 export { resumeTurn } from './resume-turn.ts';
+export { sessionIdNames } from './session-id-names.ts';
 export { storeTitle } from './title.ts';
 export {
   bringsMessage,

@@ -1,5 +1,16 @@
 import type { AgentData, AgentTools, UIMessage, UITools } from '@isoloop/core/stream';
-import { checkArguments } from '@isoloop/core/error';
+import {
+  anything,
+  array,
+  boolean,
+  checkOptions,
+  func,
+  nonNegative,
+  optional,
+  string,
+  type OptionTable,
+} from '@isoloop/core/error';
+import { sessionIdNames } from '@isoloop/core/host';
 import type { QueuedMessage, RequestOptions } from '@isoloop/core/host';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatOptions } from '../agent-chat/agent-chat.ts';
@@ -197,16 +208,28 @@ export function useAgentChat<Source = unknown>(
 /** What a component shows of a chat that it has not entered. */
 const noConversation: AgentConversation = { events: [], subscribe: () => () => {} };
 
-/** Returns the handlers. Throws `CONFIGURATION` for an unknown option. */
+/** Returns the handlers. Throws `CONFIGURATION` for an unknown option, or one of a wrong kind. */
 export function handlersIn(options: UseAgentChatOptions): ChatHandlers {
-  const { sessionId: _id, user: _user, initialMessages: _messages, ...others } = options;
-  const { throttleMs: _ms, listSessions: _list, ...handlers } = others;
-  const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen, ...unknown } = handlers;
-  const names = 'sessionId, user, initialMessages, throttleMs, listSessions';
-  const handlerNames = 'onToolCall, onData, onFinish, onError, sendAutomaticallyWhen';
-  checkArguments(`useAgentChat() takes ${names}, ${handlerNames}`, true, unknown);
+  checkOptions('useAgentChat()', options, agentChatTable, 'CONFIGURATION', {
+    sessionId: sessionIdNames,
+  });
+  const { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } = options;
   return { onToolCall, onData, onFinish, onError, sendAutomaticallyWhen } as ChatHandlers;
 }
+
+const agentChatTable: OptionTable<UseAgentChatOptions> = {
+  // Checked as an id when the chat opens.
+  sessionId: anything,
+  user: optional(string),
+  initialMessages: optional(array),
+  throttleMs: optional(nonNegative),
+  listSessions: optional(boolean),
+  onToolCall: optional(func),
+  onData: optional(func),
+  onFinish: optional(func),
+  onError: optional(func),
+  sendAutomaticallyWhen: optional(func),
+};
 
 /** Session that `sessions.open` has opened instead of the one in the options. */
 interface OpenedSession {

@@ -282,7 +282,7 @@ test('an endpoint of another version is refused, and so is the name of an output
   await named.last().submit('go');
   await expect
     .poll(() => named.last().error?.message)
-    .toBe('With an endpoint, useAgentObject() takes sessionId, not output.');
+    .toBe('useAgentObject() with an endpoint has no option `output`. It has: sessionId.');
 });
 
 test('a page renders once for each object', async () => {

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { partialOutput, type DeepPartial, type ItemOf } from '@isoloop/core/stream';
-import { checkArguments } from '@isoloop/core/error';
+import { anything, checkOptions, optional, string, type OptionTable } from '@isoloop/core/error';
+import { sessionIdNames } from '@isoloop/core/host';
 import { checkedAgent, isEndpoint, type AgentSource } from '../source/agent-source.ts';
 import { AgentObject, type AgentObjectState, type Objects } from './agent-object.ts';
 import { endpointObjects } from './endpoint-objects.ts';
@@ -97,18 +98,29 @@ function objectsOf<T>(
   signal: AbortSignal,
   text?: string,
 ): Objects<T> {
-  const { sessionId = crypto.randomUUID(), output, ...unknown } = options;
+  const isAtEndpoint = isEndpoint(source);
+  const where = isAtEndpoint ? 'useAgentObject() with an endpoint' : 'useAgentObject()';
+  const table = isAtEndpoint ? endpointObjectTable : agentObjectTable;
+  checkOptions(where, options, table, 'CONFIGURATION', { sessionId: sessionIdNames });
+  const { sessionId = crypto.randomUUID(), output } = options;
   const isTemporary = options.sessionId === undefined;
-  if (isEndpoint(source)) {
-    const others = output === undefined ? unknown : { output, ...unknown };
-    checkArguments('With an endpoint, useAgentObject() takes sessionId', true, others);
+  if (isAtEndpoint) {
     return endpointObjects(source, { sessionId, text, signal, isTemporary }) as Objects<T>;
   }
-  checkArguments('useAgentObject() takes sessionId, output', true, unknown);
   const agent = checkedAgent(source, 'useAgentObject()');
   const batches = agent.run({ sessionId, output, input: text, signal, isTemporary });
   return partialOutput({ batches: () => batches }) as Objects<T>;
 }
+
+// Checked as an id when the request begins.
+const endpointObjectTable: OptionTable<Pick<UseAgentObjectOptions, 'sessionId'>> = {
+  sessionId: anything,
+};
+
+const agentObjectTable: OptionTable<UseAgentObjectOptions> = {
+  ...endpointObjectTable,
+  output: optional(string),
+};
 
 /** The last item of a list may be incomplete. */
 function finishedItems<T>(

@@ -1,4 +1,14 @@
-import { checkArguments } from '@isoloop/core/error';
+import {
+  checkFields,
+  checkOptions,
+  either,
+  func,
+  object,
+  optional,
+  positive,
+  string,
+  type OptionTable,
+} from '@isoloop/core/error';
 import type { AgentEndpoint } from './agent-source.ts';
 import type { AgentEndpointOptions } from './endpoint-routes.ts';
 
@@ -11,10 +21,8 @@ import type { AgentEndpointOptions } from './endpoint-routes.ts';
  * const { messages } = useAgentChat(endpoint, { sessionId: 'notes' });
  */
 export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): AgentEndpoint {
-  const { headers: _h, body: _b, credentials: _c, fetch: _f, ...limitsAndOthers } = options;
-  const { timeoutMs: _limit, silenceMs: _s, ...others } = limitsAndOthers;
-  const takes = 'api, headers, body, credentials, fetch, timeoutMs, silenceMs';
-  checkArguments(`agentEndpoint() takes ${takes}`, typeof api === 'string', others);
+  checkFields('agentEndpoint()', { api }, { api: string });
+  checkOptions('agentEndpoint()', options, endpointTable);
   const endpoint: Endpoint = { api: api.replace(/\/$/, ''), options };
   return endpoint;
 }
@@ -22,3 +30,12 @@ export function agentEndpoint(api: string, options: AgentEndpointOptions = {}): 
 export interface Endpoint extends AgentEndpoint {
   readonly options: AgentEndpointOptions;
 }
+
+const endpointTable: OptionTable<AgentEndpointOptions> = {
+  headers: optional(either(object, func)),
+  body: optional(either(object, func)),
+  credentials: optional(either(string, func)),
+  fetch: optional(func),
+  timeoutMs: optional(positive),
+  silenceMs: optional(positive),
+};

@@ -1,6 +1,6 @@
 import type { AgentResult, EventBatch } from '@isoloop/core';
 import { latestMessages, typedMessages, type UIMessage, type UiChunk } from '@isoloop/core/stream';
-import { checkArguments } from '@isoloop/core/error';
+import { checkOptions } from '@isoloop/core/error';
 import type {
   AgentLink,
   AnswerBatches,
@@ -14,7 +14,7 @@ import type { ChatRequest } from '../wire/protocol.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import { LatestRun } from './latest-run.ts';
 import { sessionClient, type SessionClient } from './session-client.ts';
-import { linkWorker } from './worker-link.ts';
+import { connectTable, linkWorker } from './worker-link.ts';
 
 /** How the hooks of a page connect to the agent of a worker. */
 export type AgentWorkerOptions = Omit<ConnectOptions, 'sessionId'>;
@@ -47,8 +47,8 @@ export function agentWorker<E extends ExposedAgent = ExposedAgent>(
   ...[options]: OptionalArgument<AgentWorkerOptionsFor<E>>
 ): LinkedAgent<ExposedAgent extends E ? unknown : E> {
   const givenOptions: AgentWorkerOptions = { ...options };
-  const { agent, options: agentOptions, timeoutMs: _t, page: _p, ...others } = givenOptions;
-  checkArguments('agentWorker() takes worker, agent, options, timeoutMs, page', true, others);
+  const { agent, options: agentOptions } = givenOptions;
+  checkOptions('agentWorker()', givenOptions, agentWorkerTable);
   const connect = (sessionId: string): SessionClient =>
     sessionClient(linkWorker(worker as Worker, { ...givenOptions, sessionId }));
   return {
@@ -59,6 +59,8 @@ export function agentWorker<E extends ExposedAgent = ExposedAgent>(
     run: (request) => runOnce(connect(request.sessionId), request),
   };
 }
+
+const { sessionId: _sessionId, ...agentWorkerTable } = connectTable;
 
 /** Links a chat to the agent. */
 function linkChat(

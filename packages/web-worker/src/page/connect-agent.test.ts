@@ -675,12 +675,16 @@ test.for([
     () => connectAgent(startWorker().worker, { sessionId: 's', page: [{ name: 'x' } as never] }),
   ],
   [
+    'a time limit that is no number',
+    () => connectAgent(startWorker().worker, { sessionId: 's', timeoutMs: '10s' as never }),
+  ],
+  [
     'an object instead of the list of page parts',
     () => connectAgent(startWorker().worker, { sessionId: 's', page: {} as never }),
   ],
 ] as const)('connectAgent() with %s throws CONFIGURATION', ([, connect]) => {
   const message = expect.stringMatching(
-    /^connectAgent\(\) takes worker, sessionId, agent, options, timeoutMs, page|^The sessionId must be/,
+    /^connectAgent\(\)(:| has no option)|^The options of connectAgent\(\) must be|^The sessionId must be/,
   );
   expect(connect).toThrow(expect.objectContaining({ code: 'CONFIGURATION', message }));
 });

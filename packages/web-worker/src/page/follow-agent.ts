@@ -1,5 +1,5 @@
 import { typedMessages } from '@isoloop/core/stream';
-import { checkArguments } from '@isoloop/core/error';
+import { boolean, checkOptions, optional, type OptionTable } from '@isoloop/core/error';
 import { storedIdOf, watchDeletions } from '../store/deletions.ts';
 import type { RemoteAgent } from './remote-agent.ts';
 import { RunNews, type NewsOfRun } from './run-news.ts';
@@ -42,13 +42,15 @@ export function followAgent<M extends object>(
 ): () => void {
   // AI SDK's type of a chat hides its transport.
   const { transport } = chat as { readonly transport?: { readonly typed?: boolean } };
-  const { typed = transport?.typed === true, ...others } = options;
-  checkArguments('followAgent() takes agent, chat, { typed }', true, others);
+  checkOptions('followAgent()', options, followTable);
+  const { typed = transport?.typed === true } = options;
   const follower = new ChatFollower(agent, chat, typed);
   void follower.readEvents();
   void follower.showRuns();
   return () => follower.leave();
 }
+
+const followTable: OptionTable<FollowOptions> = { typed: optional(boolean) };
 
 class ChatFollower<M extends object> {
   readonly #agent: FollowedAgent;

@@ -1,8 +1,20 @@
 import { AgentError } from '@isoloop/core';
-import { checkId, checkArguments } from '@isoloop/core/error';
+import {
+  anything,
+  checkFields,
+  checkId,
+  checkOptions,
+  optional,
+  positive,
+  withMethod,
+  type Kind,
+  type OptionTable,
+} from '@isoloop/core/error';
+import { sessionIdNames } from '@isoloop/core/host';
 import { isObjectOrArray } from '@isoloop/core/message';
 import { maxTimeoutMs } from '@isoloop/core/wait';
 import type { ConnectOptions } from './connect-agent.ts';
+import type { PagePart } from './page-part.ts';
 import {
   boundaryError,
   protocol,
@@ -62,25 +74,33 @@ export function linkWorker(
   worker: Worker | SharedWorker,
   connectOptions: Partial<ConnectOptions> | undefined,
 ): WorkerLink {
-  const {
-    agent,
-    sessionId,
-    options = null,
-    timeoutMs = 10_000,
-    page = [],
-    ...others
-  } = connectOptions ?? {};
-  const takes = 'connectAgent() takes worker, sessionId, agent, options, timeoutMs, page';
-  const isFit = hasMethod(worker, 'addEventListener') && isPage(page);
-  checkArguments(takes, isFit, others);
+  checkFields(where, { worker }, { worker: workerKind });
+  checkOptions(where, connectOptions, connectTable, 'CONFIGURATION', {
+    sessionId: sessionIdNames,
+  });
+  const { agent, sessionId, options = null, timeoutMs = 10_000, page = [] } = connectOptions ?? {};
   checkId(sessionId, 'sessionId', 'CONFIGURATION');
   if (agent !== undefined) checkId(agent, 'name of the agent', 'CONFIGURATION');
   return new WorkerLink(worker, { agent, sessionId, options, timeoutMs, page });
 }
 
-function isPage(value: unknown): boolean {
-  return Array.isArray(value) && value.every((part) => hasMethod(part, 'serve'));
-}
+const where = 'connectAgent()';
+
+const workerKind = withMethod('addEventListener', 'a Worker or a SharedWorker');
+
+const pageParts: Kind<readonly PagePart[]> = {
+  words: 'an array of pageTools(), pageHooks(), pageApprovals() or pageModel()',
+  test: (value) => Array.isArray(value) && value.every((part) => hasMethod(part, 'serve')),
+};
+
+export const connectTable: OptionTable<ConnectOptions> = {
+  // Checked as ids, which also names what is wrong with them.
+  agent: anything,
+  sessionId: anything,
+  options: anything,
+  timeoutMs: optional(positive),
+  page: optional(pageParts),
+};
 
 /** Connection of a page to a worker. */
 export class WorkerLink {
