@@ -12,6 +12,8 @@ export type {
   ToolSchema,
   Usage,
 } from './chat-model.ts';
+export { askText } from './ask-text.ts';
+export type { TextRequest } from './ask-text.ts';
 export { incompleteReason } from './finish-reason.ts';
 export type { IncompleteReason } from './finish-reason.ts';
 export { multiAgent } from './formatter/multi-agent.ts';
