@@ -87,7 +87,7 @@ const memory = {
 };
 
 /** One middleware for each row of the table, with all that its options can add. */
-const parts: Readonly<Record<string, UseList[number]>> = {
+const examples: Readonly<Record<string, UseList[number]>> = {
   basicApprovals: basicApprovals(),
   steering: steering(),
   directAnswers: directAnswers(),
@@ -166,9 +166,9 @@ test('the page of ready-made middleware names the members of each', () => {
     name,
     members: code.replaceAll(/[`,]/g, ''),
   }));
-  const made = Object.entries(parts).map(([name, part]) => ({
+  const made = Object.entries(examples).map(([name, example]) => ({
     name,
-    members: membersOf(part as Middleware),
+    members: membersOf(example as Middleware),
   }));
   expect(said).toEqual(made);
 });
@@ -195,10 +195,10 @@ test('the page of ready-made middleware has a row for each function that returns
     ])
     .map(([, name = '']) => name);
   expect(made.length).toBeGreaterThan(40);
-  expect(made.filter((name) => !(name in parts) && !withoutRow.has(name))).toEqual([]);
+  expect(made.filter((name) => !(name in examples) && !withoutRow.has(name))).toEqual([]);
 });
 
-/** Parts that the first table leaves out: those of `ReActAgent`, and of options of a call. */
+/** Middleware that the first table leaves out: those of `ReActAgent`, and of options of a call. */
 const builtIn = new Set([
   'basicApprovals',
   'steering',
@@ -210,13 +210,13 @@ const builtIn = new Set([
   'checkClientTexts',
 ]);
 
-test('the page of ready-made middleware says what each part that users add does by default', () => {
+test('the page of ready-made middleware says what each middleware that users add does by default', () => {
   const listed = new Set(users.match(/(?<=[` ])\w+(?=\()/g));
-  const added = Object.keys(parts).filter((name) => !builtIn.has(name));
+  const added = Object.keys(examples).filter((name) => !builtIn.has(name));
   expect(added.filter((name) => !listed.has(name))).toEqual([]);
 });
 
-test('each part under the heading of an entry is an export of this entry', () => {
+test('each middleware under the heading of an entry is an export of this entry', () => {
   const sections = users.split('\n### ').slice(1);
   const found = sections.flatMap((section) => {
     const heading = section.split('\n')[0]!;
@@ -247,8 +247,8 @@ function entriesIn(text: string): readonly string[] {
   );
 }
 
-function membersOf(part: Middleware): string {
-  const keys = Object.keys(part);
+function membersOf(middleware: Middleware): string {
+  const keys = Object.keys(middleware);
   return members
     .split(' ')
     .filter((member) => keys.includes(member))

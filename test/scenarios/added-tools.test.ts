@@ -57,14 +57,14 @@ test('`setTools()` in `wrapRequest` hides the other tools from this request, and
     'Done.',
     'Next.',
   ]);
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRequest: (draft, next, run) => {
       run.tools.set(allowTools(run.tools.current, ['shown']));
       return next({ ...draft, tools: run.tools.schemas });
     },
   };
   const tools = [named('shown'), named('hidden')];
-  const agent = new Agent({ name: 'a', model, tools, use: [part] });
+  const agent = new Agent({ name: 'a', model, tools, use: [middleware] });
   expect((await agent.call('go')).toolsUsed).toEqual(['shown']);
   expect(model.requests[0]!.tools.map(({ name }) => name)).toEqual(['shown']);
   const results = (await agent.messages()).flatMap(toolResultsOf);

@@ -564,24 +564,24 @@ const refusals: readonly (readonly [what: string, tool: Tool, part: string])[] =
     make('pay', { returnDirect: true, execute: () => 'paid' }),
     'directAnswers',
   ],
-  ['that names a part', { ...make('pay'), requires: ['steering'] }, 'steering'],
+  ['that names a middleware', { ...make('pay'), requires: ['steering'] }, 'steering'],
 ];
 
-test.each(refusals)('without its part, an agent refuses a tool %s', (_what, pay, part) => {
+test.each(refusals)('without its middleware, an agent refuses a tool %s', (_what, pay, name) => {
   const entries: Readonly<Record<string, string>> = {
     approvals: 'approval',
     directAnswers: 'answer',
     steering: 'steering',
   };
-  const message = `The tool "pay" needs the middleware "${part}". Add it: import { ${part} } from '@isoloop/core/${entries[part]}'; use: [${part}()].`;
-  const refused = { code: 'CONFIGURATION', message, details: { part } };
+  const message = `The tool "pay" needs the middleware "${name}". Add it: import { ${name} } from '@isoloop/core/${entries[name]}'; use: [${name}()].`;
+  const refused = { code: 'CONFIGURATION', message, details: { middleware: name } };
   expect(() => setUp([], { tools: [pay] })).toThrow(expect.objectContaining(refused));
   expect(() => setUp([], { use: [{ tools: [pay] }] })).toThrow(expect.objectContaining(refused));
 });
 
 test.each(refusals)(
   'a tool %s that appears later gets an error and does not run',
-  async (_what, pay, part) => {
+  async (_what, pay, name) => {
     const execute = vi.fn(() => 'paid');
     const late = pay.execute ? { ...pay, execute } : pay;
     const { agent } = setUp([calls('pay'), 'I cannot pay.'], {
@@ -589,25 +589,25 @@ test.each(refusals)(
     });
     expect(await agent.call('Pay')).toMatchObject({ reason: 'stop', text: 'I cannot pay.' });
     const [output] = outputs(await agent.messages());
-    expect(output).toContain(`Error: The tool "pay" needs the middleware "${part}".`);
+    expect(output).toContain(`Error: The tool "pay" needs the middleware "${name}".`);
     expect(execute).not.toHaveBeenCalled();
   },
 );
 
-test('an agent without a standard part refuses what needs it', async () => {
+test('an agent without a standard middleware refuses what needs it', async () => {
   const without = (name: string, tools: readonly Tool[] = []): ReActAgent =>
     new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi.']), tools, use: [{ name }] });
-  for (const [, pay, part] of refusals)
-    expect(() => without(part, [pay])).toThrow(`The tool "pay" needs the middleware "${part}".`);
+  for (const [, pay, name] of refusals)
+    expect(() => without(name, [pay])).toThrow(`The tool "pay" needs the middleware "${name}".`);
   await expect(
     without('approvals').call([{ toolUseId: 'c', type: 'approve' }]),
-  ).rejects.toMatchObject({ code: 'CONFIGURATION', details: { part: 'approvals' } });
+  ).rejects.toMatchObject({ code: 'CONFIGURATION', details: { middleware: 'approvals' } });
   const agent = without('steering');
   const errors: unknown[] = [];
   for await (const { type } of agent.stream('Hi')) {
     if (type === 'pre-reasoning') errors.push(thrownBy(() => agent.interrupt({ mode: 'pause' })));
   }
-  expect(errors).toMatchObject([{ code: 'CONFIGURATION', details: { part: 'steering' } }]);
+  expect(errors).toMatchObject([{ code: 'CONFIGURATION', details: { middleware: 'steering' } }]);
 });
 
 test('without approvals(), an agent refuses decisions', async () => {

@@ -18,9 +18,9 @@ import {
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 
-test('a part made of public helpers rejects tool calls, fails them, leaves them open and hides tools', async () => {
+test('middleware made of public helpers rejects tool calls, fails them, leaves them open and hides tools', async () => {
   const names = ['deny', 'fail', 'wait', 'hidden'];
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRequest: (draft, next, run) => {
       run.tools.set(allowTools(run.tools.current, names.slice(0, 3)));
       return next(draft);
@@ -34,7 +34,7 @@ test('a part made of public helpers rejects tool calls, fails them, leaves them 
     tool({ name, description: '', input: {}, execute: () => 'ran' }),
   );
   const model = new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools, use: [part] });
+  const agent = new Agent({ name: 'a', model, tools, use: [middleware] });
   await agent.call('go');
   const results = (await agent.messages()).flatMap(toolResultsOf);
   expect(results.map(({ name, state, output }) => [name, state, output])).toEqual([
@@ -46,7 +46,7 @@ test('a part made of public helpers rejects tool calls, fails them, leaves them 
 });
 
 test('a tool call that a wrapper closes does not run, and gets no second result', async () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapTool: async (call, next, run) => {
       await run.calls.close(call.toolUse, deniedResult(call.toolUse, 'no'));
       return next(call);
@@ -55,7 +55,7 @@ test('a tool call that a wrapper closes does not run, and gets no second result'
   const ran: string[] = [];
   const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   const ended: string[] = [];
   agent.addHook({ on: { 'post-acting': ({ result }) => void ended.push(result.state) } });
   await agent.call('go');
@@ -65,7 +65,7 @@ test('a tool call that a wrapper closes does not run, and gets no second result'
 });
 
 test('a tool call that a `wrapRound` closes does not run', async () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRound: async (round, next, run) => {
       for (const { toolUse } of round.calls)
         await run.calls.close(toolUse, deniedResult(toolUse, 'no'));
@@ -75,7 +75,7 @@ test('a tool call that a `wrapRound` closes does not run', async () => {
   const ran: string[] = [];
   const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }, { name: 'look' }] }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   expect((await agent.call('go')).text).toBe('done');
   expect(ran).toEqual([]);
   const states = (await agent.messages()).flatMap(toolResultsOf).map(({ state }) => state);
@@ -103,10 +103,10 @@ test('a `wrapTool` may return the result of an earlier call, and hooks and reade
 });
 
 test('a `wrapTool` that returns no tool result gives the call an error that names the type', async () => {
-  const part: Middleware = { wrapTool: async () => 'seen' as never };
+  const middleware: Middleware = { wrapTool: async () => 'seen' as never };
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   await agent.call('go');
   const [result] = (await agent.messages()).flatMap(toolResultsOf);
   expect(result?.output).toBe(
@@ -126,11 +126,11 @@ test('a result of middleware with an unknown state becomes an error that names t
       return next(round);
     },
   };
-  for (const part of [wrapping, closing]) {
+  for (const middleware of [wrapping, closing]) {
     const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
     const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
     const memory = new SessionMemory(new MemoryStore(), 's');
-    const agent = new Agent({ name: 'a', model, memory, tools: [look], use: [part] });
+    const agent = new Agent({ name: 'a', model, memory, tools: [look], use: [middleware] });
     expect((await agent.call('go')).text).toBe('done');
     expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
       {
@@ -142,12 +142,12 @@ test('a result of middleware with an unknown state becomes an error that names t
 });
 
 test('a result of middleware has the name of its call, also if it is the result of another tool', async () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapTool: async () => deniedResult({ type: 'tool_use', id: 'x', name: 'pay', input: {} }),
   };
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   await agent.call('go');
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
     { toolUseId: 'one', name: 'look' },
@@ -155,7 +155,7 @@ test('a result of middleware has the name of its call, also if it is the result 
 });
 
 test('a result that `wrapRound` gives is checked', async () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRound: (round, next) => {
       const result = { type: 'tool_result', name: 'pay', output: 'x' } as unknown as ToolResult;
       return next({ ...round, calls: round.calls.map((call) => ({ ...call, result })) });
@@ -163,7 +163,7 @@ test('a result that `wrapRound` gives is checked', async () => {
   };
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   await agent.call('go');
   expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
     { toolUseId: 'one', name: 'look', state: 'error' },
@@ -192,7 +192,7 @@ test('two middleware that close the same call store one result', async () => {
 test('a round does not run a call that no message has', async () => {
   const ran: string[] = [];
   const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRound: (round, next) => {
       const [call] = round.calls;
       const invented = { ...call!, toolUse: { ...call!.toolUse, id: 'invented' } };
@@ -200,7 +200,7 @@ test('a round does not run a call that no message has', async () => {
     },
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   await agent.call('go');
   expect(ran).toHaveLength(1);
   const results = (await agent.messages()).flatMap(toolResultsOf);
@@ -210,16 +210,16 @@ test('a round does not run a call that no message has', async () => {
 test('a call that a wrapper gives to the round twice runs once', async () => {
   const ran: string[] = [];
   const look = tool({ name: 'look', description: '', input: {}, execute: () => void ran.push('') });
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRound: (round, next, run) => next({ ...round, calls: [...round.calls, ...run.calls.open] }),
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  await new Agent({ name: 'a', model, tools: [look], use: [part] }).call('go');
+  await new Agent({ name: 'a', model, tools: [look], use: [middleware] }).call('go');
   expect(ran).toHaveLength(1);
 });
 
 test('run.calls.close() stores an error result in place of a value that is no result', async () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRound: async (round, next, run) => {
       for (const { toolUse } of round.calls) await run.calls.close(toolUse, { name: 'x' } as never);
       return next(round);
@@ -227,7 +227,7 @@ test('run.calls.close() stores an error result in place of a value that is no re
   };
   const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look', id: 'one' }] }, 'done', 'good']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   await agent.call('go');
   expect((await agent.call('And now?')).text).toBe('good');
   const results = (await agent.messages()).flatMap(toolResultsOf);

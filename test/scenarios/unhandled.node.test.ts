@@ -162,7 +162,7 @@ const callWays: readonly Way[] = [
     'an inbox admits a call whose input its wrapper rejects, and drops the promise',
     async () => {
       const { reply, begun, fail } = failingReply();
-      const part: Middleware = {
+      const middleware: Middleware = {
         wrapInput: async (input, next) => {
           if (input.messages.some(({ content }) => JSON.stringify(content).includes('bad')))
             throw new Error('No.');
@@ -178,7 +178,7 @@ const callWays: readonly Way[] = [
           return next(input);
         },
       };
-      const { agent } = setUp([reply], { whenBusy: 'queue', use: [part] });
+      const { agent } = setUp([reply], { whenBusy: 'queue', use: [middleware] });
       void agent.call('go');
       await begun;
       void agent.call('bad');
@@ -386,8 +386,8 @@ const twice: AnyWrap = async (input, next) => {
 
 const wrapperWays: readonly Way[] = wrapperKeys.flatMap((key) =>
   Object.entries({ busyBefore, busyBetween, drops, twice }).flatMap(([name, outer]) => {
-    const parts = { one: [failingStep(key, outer)], two: failingSteps(key, outer) };
-    return Object.entries(parts).map(([count, use]): Way => [
+    const lists = { one: [failingStep(key, outer)], two: failingSteps(key, outer) };
+    return Object.entries(lists).map(([count, use]): Way => [
       `${key} of ${count} middleware: ${name}`,
       async () => {
         const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
@@ -404,7 +404,7 @@ const middlewareWays: readonly Way[] = [
     'middleware takes steps that fail, and does not wait for them',
     async () => {
       const memory = new InMemoryMemory();
-      const part: Middleware = {
+      const middleware: Middleware = {
         wrapRequest: async (draft, next, run) => {
           memory.append = () => Promise.reject(new Error('full'));
           const message = run.createMessage('user', 'A hint.');
@@ -419,7 +419,7 @@ const middlewareWays: readonly Way[] = [
           return next(draft);
         },
       };
-      const { agent } = setUp([down, down], { memory, use: [part] });
+      const { agent } = setUp([down, down], { memory, use: [middleware] });
       await agent.call('go').catch(() => {});
     },
   ],
@@ -427,7 +427,7 @@ const middlewareWays: readonly Way[] = [
     'middleware takes steps after the end of the run',
     async () => {
       let late = (): void => {};
-      const part: Middleware = {
+      const middleware: Middleware = {
         wrapRun: (input, next, run) => {
           late = () => {
             void run.log.edit({});
@@ -439,7 +439,7 @@ const middlewareWays: readonly Way[] = [
           return next(input);
         },
       };
-      const { agent } = setUp(['one'], { use: [part] });
+      const { agent } = setUp(['one'], { use: [middleware] });
       await agent.call('go');
       late();
     },
@@ -447,7 +447,7 @@ const middlewareWays: readonly Way[] = [
   [
     'a function around a tool starts the tool, and does not wait for it',
     async () => {
-      const part: Middleware = {
+      const middleware: Middleware = {
         wrapTool: (call, next) =>
           next(
             withExecute(call, async (execute, ...args) => {
@@ -459,7 +459,7 @@ const middlewareWays: readonly Way[] = [
       };
       const execute = (): Promise<never> => Promise.reject(new Error('The tool fails.'));
       const look = tool({ name: 'look', description: '', input: {}, execute });
-      const { agent } = setUp([calls('look'), 'one'], { use: [part], tools: [look] });
+      const { agent } = setUp([calls('look'), 'one'], { use: [middleware], tools: [look] });
       await agent.call('go');
     },
   ],

@@ -7,7 +7,7 @@ import { errorResult } from '@isoloop/core/tool';
 /**
  * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`
  * list:
- * - `pre-call` hooks cannot change the input (AgentScope's document); the part `observedInput` says
+ * - `pre-call` hooks cannot change the input (AgentScope's document); the middleware `observedInput` says
  *   so;
  * - the model's value of a tool parameter has precedence over a preset value;
  * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
@@ -23,7 +23,7 @@ export function agentscope(...args: readonly unknown[]): readonly Middleware[] {
   checkNoOptions(
     'agentscope()',
     args,
-    'Set the options of the agent, such as `limits: { parallelTools: 4 }`. To replace one of its parts, add middleware of the same name to `use`.',
+    'Set the options of the agent, such as `limits: { parallelTools: 4 }`. To replace one of its middleware, add middleware of the same name to `use`.',
   );
   return definePreset([
     {

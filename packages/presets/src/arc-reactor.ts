@@ -32,7 +32,7 @@ export function arcReactor(...args: readonly unknown[]): readonly Middleware[] {
   checkNoOptions(
     'arcReactor()',
     args,
-    'Set the limits of the agent, such as `limits: { toolCalls: 3 }`. To replace one of its parts, add middleware of the same name to `use`, such as lengthGuard({ max: 9000 }).',
+    'Set the limits of the agent, such as `limits: { toolCalls: 3 }`. To replace one of its middleware, add middleware of the same name to `use`, such as lengthGuard({ max: 9000 }).',
   );
   return definePreset([
     {

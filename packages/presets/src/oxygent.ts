@@ -142,7 +142,7 @@ export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
     summaryFallback({ text: friendlyErrorText }),
     reactMemory(),
     parallelIds(),
-    ...protocolParts(options),
+    ...protocolMiddleware(options),
     retry(retryOptions),
     modelTimeout({ totalMs: 300_000 }),
     toolRetry({ ...retryOptions, isTransient: () => true }),
@@ -170,7 +170,7 @@ const oxygentOptions: OptionTable<OxygentOptions> = {
 };
 
 /** Returns the middleware for tool calls and for the correction of answers. */
-function protocolParts({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {
+function protocolMiddleware({ protocol = {}, reflect }: OxygentOptions): readonly Middleware[] {
   const { check = reflect } = protocol || {};
   const checkOption = check && { check };
   return protocol === false

@@ -3,7 +3,7 @@ import { checkFields } from '../error/check-fields.ts';
 import { checkOptions } from '../error/check-options.ts';
 import { array, optional } from '../error/kinds.ts';
 import type { FieldTable } from '../error/option-table.ts';
-import { decisionsPart } from '../event/pending-call.ts';
+import { decisionsMiddleware } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkHook } from '../event/check-hook.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
@@ -27,11 +27,11 @@ import { toolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
 import type { ToolSource, ToolsOf } from '../tool/tool.ts';
 import { CallLine } from './call-line.ts';
 import {
-  checkedParts,
+  checkedUse,
   agentSettings,
   kernelTables,
-  requirePart,
-  requireParts,
+  requireMiddleware,
+  requireMiddlewareOf,
   type AgentTables,
 } from './check-options.ts';
 import { AgentStream } from '../event/readers/agent-stream.ts';
@@ -88,7 +88,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const tables = new.target.optionTables;
     checkFields(`The options of ${tables.className}`, options, agentFields);
     const { use = [], tools = [] } = options;
-    this.use = checkedParts(use);
+    this.use = checkedUse(use);
     this.options = agentSettings(options, this.use, tables);
     const { name, now, presetPriority, generateId } = this.options;
     const { memory = new InMemoryMemory() }: { readonly memory?: ExtendedMemory } = this.options;
@@ -117,7 +117,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
     };
     this.#setup = runSetup(shared, this.use);
     this.tools = this.#setup.tools;
-    for (const tool of toolsIn(this.tools)) requireParts(this.use, tool);
+    for (const tool of toolsIn(this.tools)) requireMiddlewareOf(tool, this.use);
   }
 
   /**
@@ -249,7 +249,8 @@ export class Agent<const S extends ToolSource = ToolSource> {
     try {
       const input = parseInput(agentInput, this.options);
       checkNoOpenCalls(input.messages);
-      if (input.decisions.length) requirePart(run.setup.use, decisionsPart, 'A decision');
+      if (input.decisions.length)
+        requireMiddleware(run.setup.use, decisionsMiddleware, 'A decision');
       return input;
     } catch (error) {
       if (run.callOptions.throwOnError !== false) throw error;
@@ -261,7 +262,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
   /** Returns the setup of one agent call. */
   #setupFor({ use }: KernelCallOptions): RunSetup {
     if (!use?.length) return this.#setup;
-    const ofCall = checkedParts(use);
+    const ofCall = checkedUse(use);
     // Middleware with the name of one of the agent takes its place. The others come first.
     const outer = flatList([this.use, ...ofCall]);
     const ofAgent = outer.splice(0, this.use.length);

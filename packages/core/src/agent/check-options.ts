@@ -1,6 +1,6 @@
-import { missingPart, misconfigured } from '../error/agent-error.ts';
+import { missingMiddleware, misconfigured } from '../error/agent-error.ts';
 import { checkId } from '../error/check-id.ts';
-import { checkTool, requiredParts, type Tool } from '../tool/tool.ts';
+import { checkTool, requiredMiddleware, type Tool } from '../tool/tool.ts';
 import type {
   AgentSettings,
   KernelCallOptions,
@@ -163,25 +163,26 @@ export function runOptions(options: AgentSettings, call: KernelCallOptions): Age
 }
 
 /**
- * Throws `CONFIGURATION` if the middleware has no part of this name. A part that has only a name
- * removes the part of a preset. `what`: what needs it, as the start of a sentence.
+ * Throws `CONFIGURATION` if no middleware has this name. Middleware that has only a name removes
+ * that of a preset. `what`: what needs it, as the start of a sentence.
  */
-export function requirePart(use: readonly Middleware[], part: string, what: string): void {
-  const isThere = use.some((one) => one.name === part && Object.keys(one).length > 1);
-  if (!isThere) throw missingPart(part, what);
+export function requireMiddleware(use: readonly Middleware[], name: string, what: string): void {
+  const isThere = use.some((one) => one.name === name && Object.keys(one).length > 1);
+  if (!isThere) throw missingMiddleware(name, what);
 }
 
-/** Throws `CONFIGURATION` if the middleware does not have the parts that a tool requires. */
-export function requireParts(use: readonly Middleware[], tool: Tool): void {
-  for (const part of requiredParts(tool)) requirePart(use, part, `The tool "${tool.name}"`);
+/** Throws `CONFIGURATION` if the middleware that a tool requires is missing. */
+export function requireMiddlewareOf(tool: Tool, use: readonly Middleware[]): void {
+  for (const name of requiredMiddleware(tool))
+    requireMiddleware(use, name, `The tool "${tool.name}"`);
 }
 
 /**
  * Returns the middleware of a `use` list as one flat list. Throws `CONFIGURATION` for an entry that
  * is no middleware, and for a wrong type or an unknown event in one.
  */
-export function checkedParts(use: UseList): Middleware[] {
-  for (const part of (use as readonly unknown[]).flat(Infinity)) checkPart(part as Middleware);
+export function checkedUse(use: UseList): Middleware[] {
+  for (const one of (use as readonly unknown[]).flat(Infinity)) checkMiddleware(one as Middleware);
   return flatList(use);
 }
 
@@ -190,14 +191,15 @@ export function checkedParts(use: UseList): Middleware[] {
  * missing without a sign. So are `onEvent`, AgentScope's name for `on: { '*': … }`, and an object
  * of another kind, such as an output rule.
  */
-function checkPart(part: Middleware): void {
-  if (checkedMiddleware.has(part)) return;
-  checkFields('A middleware', part, middlewareFields);
-  const isPart = Object.keys(middlewareFields).some((key) => key !== 'name' && key in part);
-  const isChecked = (key: string): boolean => !isPart || /^(wrap[A-Z]|onEvent$)/.test(key);
-  checkOptions('A middleware', pickFields(part, isChecked), middlewareFields);
-  checkHandlers(part);
-  checkedMiddleware.add(part);
+function checkMiddleware(middleware: Middleware): void {
+  if (checkedMiddleware.has(middleware)) return;
+  checkFields('A middleware', middleware, middlewareFields);
+  const members = Object.keys(middlewareFields).filter((key) => key !== 'name');
+  const isMiddleware = members.some((key) => key in middleware);
+  const isChecked = (key: string): boolean => !isMiddleware || /^(wrap[A-Z]|onEvent$)/.test(key);
+  checkOptions('A middleware', pickFields(middleware, isChecked), middlewareFields);
+  checkHandlers(middleware);
+  checkedMiddleware.add(middleware);
 }
 
 /** Middleware that was checked. Many agents may share it. */

@@ -199,7 +199,7 @@ export interface KernelCallOptions extends GenerateSettings {
   /** Values that tools look up by `ContextToken`. They override the agent's values. */
   readonly toolContext?: Iterable<ContextEntry>;
   /**
-   * Middleware of this agent call. It is outside the agent's own. A part with the name of a part of
+   * Middleware of this agent call. It is outside the agent's own. Middleware with the name of one of
    * the agent takes its place instead. Its `defaults` override those of the agent's middleware, but
    * not the agent's own options.
    */

@@ -11,7 +11,7 @@ import { isNewAnswer } from './next.ts';
 
 const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
 
-test.for<[when: string, part: Middleware]>([
+test.for<[when: string, middleware: Middleware]>([
   ['in a `post-call` hook', { on: { 'post-call': (_event, run) => run.ending.fail(failure) } }],
   [
     'in work before the end',
@@ -32,21 +32,25 @@ test.for<[when: string, part: Middleware]>([
       },
     },
   ],
-])('context.fail() %s makes the agent call fail', async ([, part]) => {
-  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.', 'Two.']), use: [part] });
+])('context.fail() %s makes the agent call fail', async ([, middleware]) => {
+  const agent = new Agent({
+    name: 'a',
+    model: new ScriptedModel(['One.', 'Two.']),
+    use: [middleware],
+  });
   await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
   expect(agent.busy).toBe(false);
 });
 
 test('run.ending.fail() takes any error, and the agent call fails with code INTERNAL', async () => {
   const cause = new Error('No price.');
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapReply: (reply, next, run) => {
       run.ending.fail(cause);
       return next(reply);
     },
   };
-  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [middleware] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'INTERNAL',
     message: 'No price.',
@@ -56,9 +60,9 @@ test('run.ending.fail() takes any error, and the agent call fails with code INTE
 
 test('run.ending.fail() in a `run-end` hook has no effect, but its exception makes the call fail', async () => {
   const atEnd = (act: (run: Run) => void): Promise<unknown> => {
-    const part: Middleware = { on: { 'run-end': (_event, run) => act(run) } };
+    const middleware: Middleware = { on: { 'run-end': (_event, run) => act(run) } };
     const model = new ScriptedModel(['One.']);
-    return new Agent({ name: 'a', model, use: [part] }).call('Hi');
+    return new Agent({ name: 'a', model, use: [middleware] }).call('Hi');
   };
   await expect(atEnd((run) => run.ending.fail(failure))).resolves.toMatchObject({ text: 'One.' });
   const throws = (): void => {
@@ -87,7 +91,7 @@ test.for(['throw', 'fail'] as const)(
   'after a `wrapReply` makes the agent call fail by %s, the tool calls are closed and the next call runs',
   async (how) => {
     let isBroken = true;
-    const part: Middleware = {
+    const middleware: Middleware = {
       wrapReply: async (reply, next, run) => {
         const outcome = await next(reply);
         if (isBroken && how === 'throw') throw failure;
@@ -96,7 +100,7 @@ test.for(['throw', 'fail'] as const)(
       },
     };
     const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'Two.']);
-    const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+    const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
     await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
     isBroken = false;
     expect((await agent.call('Again')).text).toBe('Two.');
@@ -108,7 +112,7 @@ test.for(['throw', 'fail'] as const)(
 
 test('a warning after `next` of `wrapRun` does not change the result that the wrapper has', async () => {
   const warning = new AgentError('INTERNAL', 'Odd.').toJSON();
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRun: async (input, next, run) => {
       run.ending.addToResult({ warning });
       const result = await next(input);
@@ -116,7 +120,7 @@ test('a warning after `next` of `wrapRun` does not change the result that the wr
       return result;
     },
   };
-  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [middleware] });
   expect((await agent.call('Hi')).warnings).toEqual([warning]);
 });
 
@@ -145,7 +149,7 @@ test.for([
   async ([how, isAfter, state]) => {
     const use = assistantMessage([{ type: 'tool_use', id: 'old', name: 'look', input: {} }]);
     const memory = new InMemoryMemory([userMessage('Go'), use]);
-    const part: Middleware = {
+    const middleware: Middleware = {
       wrapSettle: async (input, next, run) => {
         if (isAfter) await next(input);
         if (how === 'throws') throw failure;
@@ -158,7 +162,7 @@ test.for([
       model: new ScriptedModel([]),
       tools: [look],
       memory,
-      use: [part],
+      use: [middleware],
     });
     await expect(agent.call()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' });
     const results = (await memory.read()).flatMap(toolResultsOf);
@@ -167,13 +171,13 @@ test.for([
 );
 
 test('an answer that a wrapReply made of a user message is stored as the reply of the assistant', async () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapReply: async (reply, next) => {
       const outcome = await next(reply);
       return isNewAnswer(outcome) ? { ...outcome, message: userMessage('Two.') } : outcome;
     },
   };
-  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [middleware] });
   expect((await agent.call('Hi')).message).toMatchObject({ role: 'assistant', name: 'a' });
   expect((await agent.messages()).map(({ role }) => role)).toEqual(['user', 'assistant']);
 });

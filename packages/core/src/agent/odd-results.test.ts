@@ -295,7 +295,7 @@ function throwing(field: string): object {
   return Object.defineProperty(block, field, { enumerable: true, get: boom });
 }
 
-function agentWith(part: Middleware): ReActAgent {
+function agentWith(middleware: Middleware): ReActAgent {
   const execute = (): string => 'fine';
   const names = ['one', 'two'];
   return new ReActAgent({
@@ -303,7 +303,7 @@ function agentWith(part: Middleware): ReActAgent {
     model: new ScriptedModel([{ toolCalls: names.map((name) => ({ name })) }, 'Done.']),
     memory: new SessionMemory(new MemoryStore(), 's'),
     tools: names.map((name) => tool({ name, description: '', input: { type: 'object' }, execute })),
-    use: [part],
+    use: [middleware],
   });
 }
 

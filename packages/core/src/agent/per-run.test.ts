@@ -13,7 +13,7 @@ test('a run has one value from its first event to its last one, and no other run
     return { runId, events: new Set<string>() };
   });
   const seen: string[] = [];
-  const part: Middleware = {
+  const middleware: Middleware = {
     on: {
       '*': ({ type }, run) => void seenIn(run).events.add(type),
       'run-end': ({ runId }, run) => {
@@ -23,7 +23,7 @@ test('a run has one value from its first event to its last one, and no other run
     },
   };
   const agents = ['one', 'two'].map(
-    (reply) => new Agent({ name: reply, model: new ScriptedModel([reply]), use: [part] }),
+    (reply) => new Agent({ name: reply, model: new ScriptedModel([reply]), use: [middleware] }),
   );
   await Promise.all(agents.map((agent) => agent.call('go')));
   const events = 'run-start pre-call pre-reasoning reasoning-chunk post-reasoning post-call';
@@ -34,7 +34,7 @@ test('a run has one value from its first event to its last one, and no other run
 test('wrappers of the model and of tools get the value of the run, and `begin` gets the same object', async () => {
   const seenIn = perRun((run) => ({ run, places: [] as string[] }));
   let asked: unknown;
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRun: async (input, next, run) => {
       const value = seenIn(run);
       const result = await next(input);
@@ -56,7 +56,7 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
     },
   };
   const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
-  const agent = new Agent({ name: 'a', model, tools: [look], use: [part] });
+  const agent = new Agent({ name: 'a', model, tools: [look], use: [middleware] });
   await agent.call('go');
   const { runId, sessionId } = asked as RunInfo;
   expect(JSON.parse(JSON.stringify(asked))).toEqual({ runId, sessionId, agentPath: ['a'] });
@@ -65,10 +65,10 @@ test('wrappers of the model and of tools get the value of the run, and `begin` g
 
 test('the event of a hook is not the run, and the error says which argument is', async () => {
   const seenIn = perRun(() => ({}));
-  const part: Middleware = {
+  const middleware: Middleware = {
     on: { 'run-end': (event) => void seenIn(event) },
   };
-  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [part] });
+  const agent = new Agent({ name: 'a', model: new ScriptedModel(['One.']), use: [middleware] });
   await expect(agent.call('Hi')).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message: 'Pass the `run` that the wrapper or hook got as its last argument, not a copy of it.',

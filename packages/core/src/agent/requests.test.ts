@@ -6,9 +6,9 @@ import { textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { Agent } from './agent.ts';
 
-function setUp(replies: readonly ScriptedReply[], part: Middleware) {
+function setUp(replies: readonly ScriptedReply[], middleware: Middleware) {
   const model = new ScriptedModel(replies);
-  const agent = new Agent({ name: 'a', model, whenBusy: 'queue', use: [part] });
+  const agent = new Agent({ name: 'a', model, whenBusy: 'queue', use: [middleware] });
   return { agent, model };
 }
 

@@ -15,9 +15,9 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function setUp(part: Middleware) {
+function setUp(middleware: Middleware) {
   const model = new ScriptedModel(['One.', 'Two.']);
-  return { agent: new Agent({ name: 'a', model, use: [part] }), model };
+  return { agent: new Agent({ name: 'a', model, use: [middleware] }), model };
 }
 
 test('run.log.edit() replaces, removes and appends messages in the log and in later requests', async () => {
@@ -60,7 +60,7 @@ test('run.prompt.include() adds messages to requests, before or after the conver
 test('`setSystemPrompt()` replaces the base prompt, and keeps what `addToSystemPrompt()` added', async () => {
   const model = new ScriptedModel([{ toolCalls: [{ name: 'none' }] }, 'Done.']);
   const seen: string[][] = [];
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapSettle: (input, next, run) => {
       run.prompt.append('Added.');
       run.prompt.set(`${run.prompt.base} Be brief.`);
@@ -73,7 +73,7 @@ test('`setSystemPrompt()` replaces the base prompt, and keeps what `addToSystemP
       return next(round);
     },
   };
-  await new Agent({ name: 'a', model, systemPrompt: 'Be kind.', use: [part] }).call('Hi');
+  await new Agent({ name: 'a', model, systemPrompt: 'Be kind.', use: [middleware] }).call('Hi');
   expect(seen).toEqual([['Be kind. Be brief.', 'Be kind. Be brief.\n\nAdded.']]);
   const prompts = model.requests.map(({ messages }) => textOf(messages[0]!));
   expect(prompts).toEqual(['Be kind. Be brief.\n\nAdded.', 'Added.']);
@@ -318,7 +318,7 @@ test('a jump with a message that the log has fails the agent call, and stores it
 });
 
 test('run.events.emit() takes an event with controls only for readers', () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRun: async (input, next, run) => {
       // @ts-expect-error
       void (() => run.events.emit('pre-call', { input: [] }));
@@ -329,11 +329,11 @@ test('run.events.emit() takes an event with controls only for readers', () => {
       return next(input);
     },
   };
-  expect(part.wrapRun).toBeDefined();
+  expect(middleware.wrapRun).toBeDefined();
 });
 
 test('run.events.revise() takes no event at which hooks reject what only the loop can reject', () => {
-  const part: Middleware = {
+  const middleware: Middleware = {
     wrapRound: async (round, next, run) => {
       // @ts-expect-error
       void (() => run.events.revise('pre-call', { input: [] }));
@@ -343,7 +343,7 @@ test('run.events.revise() takes no event at which hooks reject what only the loo
       return next(round);
     },
   };
-  expect(part.wrapRound).toBeDefined();
+  expect(middleware.wrapRound).toBeDefined();
 });
 
 test.for(['user', 'assistant'] as const)(
@@ -407,8 +407,8 @@ test.for(['answer', 'custom'] as const)(
 
 test('the draft of a request is no request', () => {
   // @ts-expect-error
-  const part: Middleware = { wrapRequest: async (draft) => draft };
-  expect(part.wrapRequest).toBeDefined();
+  const middleware: Middleware = { wrapRequest: async (draft) => draft };
+  expect(middleware.wrapRequest).toBeDefined();
 });
 
 test('readers get nothing of the reply to run.model.ask(), and its usage counts', async () => {

@@ -79,7 +79,7 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
   const defers = ({ options: ofAgent }: Run): boolean => deferRound ?? ofAgent.deferRound ?? false;
   const basic = basicApprovals(reasonFor);
   const rounds = deferredRounds({ defers, reasonFor, clearedOf });
-  const parts = [...(decide ? [askApprover({ ...options, decide })] : []), basic, rounds];
+  const all = [...(decide ? [askApprover({ ...options, decide })] : []), basic, rounds];
   const middleware: ApprovalMiddleware = {
     name: basic.name,
     isApprovals: true,
@@ -89,8 +89,8 @@ export function approvals(options: ApprovalsOptions = {}): Middleware {
       rules.check(run.tools.current);
       return basic.wrapSettle(input, next, run);
     },
-    wrapRound: nestedWraps(...parts.map((part) => part.wrapRound)),
-    wrapTool: nestedWraps(...parts.map((part) => part.wrapTool)),
+    wrapRound: nestedWraps(...all.map(({ wrapRound }) => wrapRound)),
+    wrapTool: nestedWraps(...all.map(({ wrapTool }) => wrapTool)),
   };
   return middleware;
 }

@@ -10,8 +10,8 @@ export interface ApprovalMiddleware extends Middleware {
 }
 
 /** Returns whether a middleware is `approvals()`, which also defers rounds and asks by rules. */
-export function isApprovals(part: Middleware): part is ApprovalMiddleware {
-  return 'isApprovals' in part;
+export function isApprovals(middleware: Middleware): middleware is ApprovalMiddleware {
+  return 'isApprovals' in middleware;
 }
 
 /**
@@ -20,7 +20,7 @@ export function isApprovals(part: Middleware): part is ApprovalMiddleware {
  */
 export function mayAskForApproval({ tools, use }: Pick<Agent, 'tools' | 'use'>): boolean {
   return (
-    use.some((part) => isApprovals(part) && part.mayAsk) ||
+    use.some((one) => isApprovals(one) && one.mayAsk) ||
     toolsIn(tools).some((tool) => tool.needsApproval || tool.mayNeedApproval?.())
   );
 }

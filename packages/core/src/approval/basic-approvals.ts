@@ -14,7 +14,7 @@ import { isUndecided, reasonOfTool, type ApprovalReason, type ReasonFor } from '
 import { decidedInput } from './decided-input.ts';
 import { checkedEdits, editCall } from './edit-call.ts';
 
-/** The parts of the middleware `approvals`. */
+/** The middleware that make up `approvals`. */
 export type BasicApprovals = Required<
   Pick<Middleware, 'name' | 'wrapSettle' | 'wrapRound' | 'wrapTool'>
 >;

@@ -228,13 +228,13 @@ export function invalidInput(message: string, options?: AgentErrorOptions): Agen
  * Returns the error for something that needs a middleware which the agent does not have. `what`:
  * what needs it, as the start of a sentence. The message ends with the lines to add.
  */
-export function missingPart(part: string, what: string): AgentError {
-  const entry = homes[part];
+export function missingMiddleware(name: string, what: string): AgentError {
+  const entry = homes[name];
   const add = entry
-    ? `import { ${part} } from '@isoloop/core/${entry}'; use: [${part}()].`
-    : `use: [${part}()].`;
-  const message = `${what} needs the middleware "${part}". Add it: ${add}`;
-  return misconfigured(message, { details: { part } });
+    ? `import { ${name} } from '@isoloop/core/${entry}'; use: [${name}()].`
+    : `use: [${name}()].`;
+  const message = `${what} needs the middleware "${name}". Add it: ${add}`;
+  return misconfigured(message, { details: { middleware: name } });
 }
 
 /** The entries of the middleware that options, tools and decisions of an agent need. */

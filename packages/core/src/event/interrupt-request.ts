@@ -25,7 +25,7 @@ export type CheckedInterrupt =
   | { readonly mode: 'inject'; readonly messages: readonly Msg[] };
 
 /** Name of the middleware that handles the modes `pause` and `inject`. */
-export const modesPart = 'steering';
+export const modesMiddleware = 'steering';
 
 /**
  * Checks a request of `interrupt()`. A text or message is the answer of `stop`. Throws

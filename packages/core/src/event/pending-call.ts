@@ -34,7 +34,7 @@ export function waitsForApproval({ kind, forApproval }: PendingCall): boolean {
 }
 
 /** Name of the middleware that carries out decisions. */
-export const decisionsPart = 'approvals';
+export const decisionsMiddleware = 'approvals';
 
 /** Decision about a pending tool call. Pass it as input of the next agent call. */
 export type Decision = {

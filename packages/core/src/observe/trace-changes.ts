@@ -55,7 +55,7 @@ const shownAt = /^(post-call|pre-reasoning|post-reasoning|pre-acting|post-acting
  * the field `changes` of the next event. Use it while you look for a cause:
  * `use: traceChanges([fitContext(), piiGuard()])`. The agent itself does not compare anything, so
  * without `traceChanges()` this costs nothing. Changes of a reply's stream in `wrapModel` are not
- * seen. Throws `CONFIGURATION` for two parts of one name.
+ * seen. Throws `CONFIGURATION` for two middleware of one name.
  */
 export function traceChanges(use: UseList): readonly Middleware[] {
   checkFields('traceChanges()', { use }, { use: array });

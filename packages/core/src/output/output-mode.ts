@@ -34,8 +34,8 @@ export interface NoSchema {
   readonly '~standard'?: 'Wrap the schema: structured(schema)';
 }
 
-/** Name of the part of an output mode that gets the output from the model. */
-export const outputPart = 'output';
+/** Name of the middleware of an output mode that gets the output from the model. */
+export const outputMiddleware = 'output';
 
 /**
  * Creates an output mode. Its output is in the last reply. `formOf` returns the form of the output
@@ -49,7 +49,7 @@ export function outputMode(attempts: number, formOf: (run: Run) => OutputForm): 
   });
   return [
     {
-      name: outputPart,
+      name: outputMiddleware,
       wrapSettle: async (input, next, run) => {
         const outputRun = outputOf(run);
         const outcome = await next(input);

@@ -14,7 +14,7 @@ import { steering } from '../steering/steering.ts';
 import { Agent } from '../agent/agent.ts';
 import type { AgentInput } from '../event/agent-input.ts';
 import {
-  requirePart,
+  requireMiddleware,
   kernelCallOptions,
   kernelLimits,
   kernelOptions,
@@ -82,25 +82,25 @@ export interface CallOptions<T = unknown> extends KernelCallOptions {
 }
 
 /**
- * One part of `standard()`, with the options of an agent, of its limits and of an agent call that
- * it reads. An agent with one of them must have a part of this name.
+ * One middleware of `standard()`, with the options of an agent, of its limits and of an agent call
+ * that it reads. An agent with one of them must have middleware of this name.
  */
-interface Feature {
-  readonly part: Middleware;
+interface OptionReader {
+  readonly middleware: Middleware;
   readonly agent?: readonly (keyof AgentOptions)[];
   readonly limits?: readonly (keyof RunLimits)[];
   readonly call?: readonly (keyof CallOptions)[];
-  /** Whether a part of this name reads the options. Default: every one does. */
-  readonly isReadBy?: (part: Middleware) => boolean;
+  /** Whether middleware of this name reads the options. Default: all of it does. */
+  readonly isReadBy?: (middleware: Middleware) => boolean;
 }
 
-/** The outermost feature comes first. */
-const features: readonly Feature[] = [
-  { part: basicApprovals(), agent: ['deferRound'], isReadBy: isApprovals },
-  { part: steering(), agent: ['interruptWhenIdle'] },
-  { part: directAnswers(), agent: ['returnDirect'], call: ['returnDirect'] },
-  { part: answerAtLimit(), agent: ['onLimit'] },
-  { part: runLimits(), limits: ['toolCalls', 'tokens'] },
+/** The outermost middleware comes first. */
+const optionReaders: readonly OptionReader[] = [
+  { middleware: basicApprovals(), agent: ['deferRound'], isReadBy: isApprovals },
+  { middleware: steering(), agent: ['interruptWhenIdle'] },
+  { middleware: directAnswers(), agent: ['returnDirect'], call: ['returnDirect'] },
+  { middleware: answerAtLimit(), agent: ['onLimit'] },
+  { middleware: runLimits(), limits: ['toolCalls', 'tokens'] },
 ];
 
 const agentOptions: OptionTable<AgentOptions> = {
@@ -132,16 +132,16 @@ const tables: AgentTables = {
   call: callOptions,
 };
 
-const standardParts = definePreset(features.map(({ part }) => part));
+const standardMiddleware = definePreset(optionReaders.map(({ middleware }) => middleware));
 
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
  * carry out decisions, steer a run, and take results of tools as answers. They also give a last
- * answer at a limit, and count tokens and tool calls. A later part of the same name replaces one,
+ * answer at a limit, and count tokens and tool calls. Later middleware of the same name replaces one,
  * so `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
-  return standardParts;
+  return standardMiddleware;
 }
 
 /**
@@ -164,11 +164,12 @@ export class ReActAgent<const S extends ToolSource = ToolSource> extends Agent<S
   /** Throws `CONFIGURATION` for an option of the wrong type. */
   constructor(options: AgentOptions<S>) {
     const { use = [] } = options ?? {};
-    const parts = Array.isArray(use) ? [standard(), ...use] : use;
-    super((options && { ...options, use: parts }) as KernelOptions<S>);
+    const all = Array.isArray(use) ? [standard(), ...use] : use;
+    super((options && { ...options, use: all }) as KernelOptions<S>);
     checkServed(this.use, 'agent', options);
     checkServed(this.use, 'limits', options.limits);
-    if (options.whenBusy === 'inject') requirePart(this.use, 'steering', "whenBusy: 'inject'");
+    if (options.whenBusy === 'inject')
+      requireMiddleware(this.use, 'steering', "whenBusy: 'inject'");
   }
 
   /** Same as `call` of the kernel's `Agent`, with the options of its features. */
@@ -221,8 +222,8 @@ function checkServed(
   options: object = {},
 ): void {
   const keys = Object.keys(omitUndefined(options));
-  for (const { part, isReadBy = () => true, [list]: ownKeys = [] } of features) {
+  for (const { middleware, isReadBy = () => true, [list]: ownKeys = [] } of optionReaders) {
     const key = ownKeys.find((one) => keys.includes(one));
-    if (key) requirePart(use.filter(isReadBy), part.name!, `The option \`${key}\``);
+    if (key) requireMiddleware(use.filter(isReadBy), middleware.name!, `The option \`${key}\``);
   }
 }

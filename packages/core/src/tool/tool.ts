@@ -441,7 +441,7 @@ export type InputWithout<Input, Preset> = unknown extends Input
  * Returns the names of the middleware that an agent needs for a tool. An agent without them must
  * not offer the tool.
  */
-export function requiredParts({
+export function requiredMiddleware({
   requires = [],
   needsApproval,
   execute,

@@ -3,14 +3,14 @@ import { checkId } from '../../error/check-id.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
-import { checkInterrupt, modesPart } from '../../event/interrupt-request.ts';
+import { checkInterrupt, modesMiddleware } from '../../event/interrupt-request.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { parentPath } from '../../tool/context-token.ts';
 import { BoundedWaits } from '../../wait/bounded-waits.ts';
 import { Haltable } from '../../wait/halt.ts';
-import { requirePart, runOptions } from '../check-options.ts';
+import { requireMiddleware, runOptions } from '../check-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook } from '../middleware.ts';
 import type { Run } from '../seam/run.ts';
@@ -131,7 +131,7 @@ export class LiveRun {
     if (request.mode === 'stop') {
       this.ending.stopWith({ kind: 'interrupted', message: request.message });
     } else {
-      requirePart(this.setup.use, modesPart, `interrupt({ mode: '${request.mode}' })`);
+      requireMiddleware(this.setup.use, modesMiddleware, `interrupt({ mode: '${request.mode}' })`);
       this.inbox.keep((handler) => this.#offerLate(() => offer(handler)));
     }
     return true;

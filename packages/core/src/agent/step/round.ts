@@ -18,7 +18,7 @@ import {
 } from '../../tool/tool-call.ts';
 import { executeTool, type FromRound, type ToolRun } from '../../tool/execute-tool.ts';
 import { ToolQueue, type ToolQueueItem } from '../../tool/tool-queue.ts';
-import { requireParts } from '../check-options.ts';
+import { requireMiddlewareOf } from '../check-options.ts';
 import type { Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import { runWrapped, runWrappedTool } from '../run/wrapped-step.ts';
@@ -138,7 +138,7 @@ async function prepare(
 ): Promise<PreparedCall> {
   try {
     const prepared = await run.waits.forCode(prepareCall(run.tools.current, toolUse));
-    if (prepared.ok) requireParts(run.setup.use, prepared.tool);
+    if (prepared.ok) requireMiddlewareOf(prepared.tool, run.setup.use);
     return prepared;
   } catch (error) {
     if (run.waits.isAbort(error)) throw error;
