@@ -171,7 +171,10 @@ export class McpTools implements ToolSet {
    */
   async refresh(): Promise<void> {
     const session = this.#session;
-    if (!session) return void (await this.#connect());
+    if (!session) {
+      await this.#connect();
+      return;
+    }
     try {
       this.#useTools(await session.list());
     } catch (error) {

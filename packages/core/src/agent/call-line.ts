@@ -98,8 +98,10 @@ export class CallLine {
     try {
       if (running?.run.ending.stage === 'running') {
         const { result } = running.driver;
-        const admit = (): Promise<ParsedInput> =>
-          (call.admitted ??= markHandled(admitInput(run, sent)));
+        const admit = (): Promise<ParsedInput> => {
+          call.admitted ??= markHandled(admitInput(run, sent));
+          return call.admitted;
+        };
         const offer = { input: sent, options, signal, result, admit };
         const joined = await running.run.inbox.join(offer, earlier);
         if (joined) return joined;

@@ -17,8 +17,9 @@ export function instructions(messages: readonly Msg[]): Middleware {
     throw invalidInput(`${where} is no message. Create messages with systemMessage('…').`);
   }
   const checkedMessages: Msg[] = [];
-  const take = (message: Msg | undefined): void =>
-    void (message && checkedMessages.push(markAsProgram(message)));
+  const take = (message: Msg | undefined): void => {
+    if (message) checkedMessages.push(markAsProgram(message));
+  };
   return {
     ...checkClientTexts(messages.map((message) => ({ message, take }))),
     wrapSettle: async (input, next, run) => {

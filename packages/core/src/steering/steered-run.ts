@@ -49,7 +49,9 @@ export class SteeredRun {
     });
     const injection: Injection = { sentMessages, admitted };
     const accepted = admitted.catch((): Pick<ParsedInput, 'messages'> => ({ messages: [] }));
-    void accepted.then(({ messages }) => (injection.messages ??= messages));
+    void accepted.then(({ messages }) => {
+      injection.messages ??= messages;
+    });
     this.#injections.push(injection);
     return injection;
   }

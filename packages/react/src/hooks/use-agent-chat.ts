@@ -260,12 +260,15 @@ function sessionActions(
   open: () => void,
 ): Pick<AgentSessions, 'rename' | 'delete' | 'export'> {
   return {
-    rename: async (other, title) =>
-      void (await conversation.sessions.use((stored) => stored.rename(other, title))),
+    rename: async (other, title) => {
+      await conversation.sessions.use((stored) => stored.rename(other, title));
+    },
     delete: async (deleted) => {
-      if (deleted !== current)
-        return void (await conversation.sessions.use((stored) => stored.delete(deleted)));
-      if (await conversation.delete(current)) open();
+      if (deleted !== current) {
+        await conversation.sessions.use((stored) => stored.delete(deleted));
+      } else if (await conversation.delete(current)) {
+        open();
+      }
     },
     export: (other) => conversation.sessions.use((stored) => stored.export(other)),
   };
