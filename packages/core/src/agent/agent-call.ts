@@ -84,7 +84,10 @@ async function endWith(
  * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown`
  * if it does not come from the abort.
  */
-async function endAborted(run: LiveRun, thrown: unknown): Promise<AgentResult> {
+async function endAborted(
+  run: ResultRun & Pick<LiveRun, 'ending' | 'log' | 'waits'>,
+  thrown: unknown,
+): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;
   run.ending.enterStage('aborting');
   if (run.ending.failure) throw run.ending.failure;
@@ -117,7 +120,7 @@ function resultOf(run: ResultRun, end: RunOutcome): AgentResult {
 
 /** Sends `run-end`. Returns the result that readers see. */
 async function sendEnd(
-  run: LiveRun,
+  run: Pick<LiveRun, 'log' | 'outbox' | 'runId' | 'status'>,
   result: AgentResult,
   isFailure: boolean,
 ): Promise<AgentResult> {

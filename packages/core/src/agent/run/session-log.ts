@@ -1,6 +1,7 @@
 import type { LogNote } from '../../memory/log/log-record.ts';
 import { replaceMessage, rewriteMessages, type WriteOptions } from '../../memory/memory.ts';
 import type { JsonValue } from '../../message/json.ts';
+import type { ReplySlot } from '../../model/chat-model.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Conversation } from '../../message/conversation.ts';
@@ -42,6 +43,14 @@ export class SessionLog {
 
   constructor(run: LogRun) {
     this.#run = run;
+  }
+
+  /**
+   * Whether the log knows that this run has begun. A run that ends before changes nothing there:
+   * the open tool calls of earlier runs stay open.
+   */
+  get hasBegun(): boolean {
+    return this.#run.status.openRunId === this.#run.runId;
   }
 
   get messages(): readonly Msg[] {
@@ -90,6 +99,17 @@ export class SessionLog {
     this.conversation.replace(messages);
   }
 
+  /** Adds these notes to the log, after the note that the run begins. */
+  async begin(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void> {
+    await this.note([{ kind: 'run-begin', runId: this.#run.runId }, ...notes], options);
+    this.markBegun();
+  }
+
+  /** Says that the run has begun, for a run whose input a wrapper stored itself. */
+  markBegun(): void {
+    this.#run.status.openRunId = this.#run.runId;
+  }
+
   /** Appends messages to the log, then to the conversation. */
   append(messages: readonly Msg[], options?: WriteOptions): Promise<void> {
     return this.edit({ append: messages }, options);
@@ -128,6 +148,12 @@ export class SessionLog {
     const { calls, waits, setup } = this.#run;
     calls.applyNotes(notes);
     return waits.forWrite(setup.log?.note(notes, options));
+  }
+
+  /** Returns the slot for the state of the next reply, if the memory stores such states. */
+  replySlot(): ReplySlot | undefined {
+    const { waits, setup } = this.#run;
+    return setup.log?.replies?.slotAfter(this.messages.at(-1)?.id ?? '', waits);
   }
 
   /**

@@ -26,7 +26,10 @@ type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
 type StepKey = Exclude<WrapperKey, 'wrapTool'>;
 
 /** The parts of a run around a step. */
-type WrappedRun = Pick<LiveRun, 'alive' | 'calls' | 'ending' | 'forMiddleware' | 'setup' | 'waits'>;
+export type WrappedRun = Pick<
+  LiveRun,
+  'alive' | 'calls' | 'ending' | 'forMiddleware' | 'setup' | 'waits'
+>;
 
 /** What a wrapper gets, and what it returns. */
 type In<K extends WrapperKey> = Parameters<NonNullable<Middleware[K]>>[0];

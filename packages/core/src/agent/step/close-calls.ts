@@ -14,7 +14,7 @@ import type { LiveRun } from '../run/live-run.ts';
 import type { Haltable } from '../../wait/halt.ts';
 
 /** The parts of a run with which a tool call ends. */
-type ClosingRun = Pick<
+export type ClosingRun = Pick<
   LiveRun,
   'author' | 'calls' | 'clock' | 'ending' | 'log' | 'outbox' | 'waits'
 >;
@@ -122,8 +122,8 @@ export function failCall(
  * `keepsCalls` leaves the calls open. So does a run that ends before `settle` has begun it in the
  * log: it changes nothing there.
  */
-export async function interruptOpenCalls(run: LiveRun): Promise<void> {
-  if (run.status.openRunId !== run.runId) return;
+export async function interruptOpenCalls(run: ClosingRun & Pick<LiveRun, 'tools'>): Promise<void> {
+  if (!run.log.hasBegun) return;
   const keepsPending = run.ending.failure && run.ending.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const toolUse of run.log.conversation.openToolUses()) {

@@ -7,7 +7,10 @@ import { interruptOpenCalls } from './close-calls.ts';
 import type { EndBase, Ending } from '../next.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { isRejection } from '../../wait/halt.ts';
-import { revise } from './jump.ts';
+import { revise, type JumpingRun } from './jump.ts';
+
+/** The parts of a run with which it ends. */
+export type EndingRun = JumpingRun & Pick<LiveRun, 'tools'>;
 
 // If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
 
@@ -17,7 +20,7 @@ import { revise } from './jump.ts';
  * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call,
  * rejects with it, after it has closed the open tool calls.
  */
-export async function endStopped(run: LiveRun, partial?: Msg): Promise<Ending> {
+export async function endStopped(run: EndingRun, partial?: Msg): Promise<Ending> {
   if (run.ending.aborted) run.ending.enterStage('aborting');
   if (partial) await run.log.append([partial]);
   const { halt } = run.ending;
@@ -43,13 +46,13 @@ export async function endStopped(run: LiveRun, partial?: Msg): Promise<Ending> {
       return { kind: 'unanswered', reason: 'aborted', message: partial };
     case 'none':
       throw misconfigured(
-        'Nothing stopped the run. A wrapper may call endStopped() only if `context.stopped` is true.',
+        'Nothing stopped the run. Call `run.ending.whenStopped()` only if `run.ending.stopped` is set.',
       );
   }
 }
 
 /** Returns how an exception ends the run, or throws it. */
-export async function endThrown(run: LiveRun, thrown: unknown): Promise<Ending> {
+export async function endThrown(run: EndingRun, thrown: unknown): Promise<Ending> {
   if (run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
   if (isRejection(thrown)) {
     run.ending.haltWith(thrown);
@@ -67,7 +70,7 @@ const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejecte
 export type RunOutcome = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: LiveRun, ending: Ending): Promise<RunOutcome> {
+export async function finish(run: EndingRun, ending: Ending): Promise<RunOutcome> {
   try {
     return await carryOut(run, ending);
   } catch (thrown) {
@@ -77,7 +80,7 @@ export async function finish(run: LiveRun, ending: Ending): Promise<RunOutcome> 
   }
 }
 
-async function carryOut(run: LiveRun, ending: Ending): Promise<RunOutcome> {
+async function carryOut(run: EndingRun, ending: Ending): Promise<RunOutcome> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
   if (!keepsCalls) await interruptOpenCalls(run);
   run.ending.enterStage('ending');
@@ -96,7 +99,7 @@ async function carryOut(run: LiveRun, ending: Ending): Promise<RunOutcome> {
 /**
  * Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it.
  */
-async function answerAfterHooks(run: LiveRun, ending: Ending): Promise<Msg> {
+async function answerAfterHooks(run: JumpingRun, ending: Ending): Promise<Msg> {
   const { kind, reason } = ending;
   const isCustom = kind === 'custom';
   const isNew = isCustom || kind === 'answer';

@@ -2,10 +2,25 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, EventData } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ReplySlot, ModelRequest } from '../../model/chat-model.ts';
+import type { ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply/reply-assembler.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { MessageAuthor } from '../run/message-author.ts';
+
+/** The parts of a run that ask the model and read its reply. */
+export type ReplyRun = Pick<
+  LiveRun,
+  | 'author'
+  | 'clock'
+  | 'ending'
+  | 'forMiddleware'
+  | 'hooks'
+  | 'log'
+  | 'model'
+  | 'options'
+  | 'outbox'
+  | 'totals'
+>;
 
 /**
  * Result of `run.model.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the
@@ -25,7 +40,7 @@ type SummaryChunk = { readonly type: 'summary-chunk' } & EventData<'summary-chun
  * network read. Rejects with the model's `AgentError`.
  */
 export async function readReply(
-  run: LiveRun,
+  run: ReplyRun,
   request: ModelRequest,
   toEvent: ToEvent = (piece) => piece,
 ): Promise<AskResult> {
@@ -44,7 +59,7 @@ export async function readReply(
   try {
     if (run.ending.stopped) return incomplete();
     const { stopSignal: signal } = run.ending;
-    const replySlot = replySlotOf(run);
+    const replySlot = run.log.replySlot();
     const context = { signal, run: run.forMiddleware, replyLength, replySlot };
     for await (const deltas of run.model.stream(request, context)) {
       const events: AgentEvent[] = [];
@@ -75,12 +90,6 @@ export async function readReply(
   const message = complete(run.author, reply, messageId);
   if (isShown) run.outbox.noteShown(message);
   return { type: 'complete', message };
-}
-
-/** Returns the slot for the state of the next reply, if the memory stores such states. */
-function replySlotOf(run: Pick<LiveRun, 'log' | 'setup' | 'waits'>): ReplySlot | undefined {
-  const last = run.log.messages.at(-1);
-  return run.setup.log?.replies?.slotAfter(last?.id ?? '', run.waits);
 }
 
 function complete(author: MessageAuthor, reply: ReplyAssembler, id: string): Msg {

@@ -9,11 +9,11 @@ import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { wrappedResult } from '../../tool/tool-call.ts';
 import { closeCall } from './close-calls.ts';
-import { endStopped } from './finish.ts';
+import { endStopped, type EndingRun } from './finish.ts';
 import { jump } from './jump.ts';
 import type { Ending, Next } from '../next.ts';
 import type { JumpRequest, Outbox } from '../run/outbox.ts';
-import { runWrapped } from '../run/wrapped-step.ts';
+import { runWrapped, type WrappedRun } from '../run/wrapped-step.ts';
 import type { LiveRun } from '../run/live-run.ts';
 
 /**
@@ -26,7 +26,10 @@ export interface RunInput {
 }
 
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(run: LiveRun, { sent, admitted }: RunInput): Promise<Next> {
+export async function settle(
+  run: EndingRun & WrappedRun,
+  { sent, admitted }: RunInput,
+): Promise<Next> {
   if (run.ending.failure) return endStopped(run);
   const input = await (admitted ?? admitInput(run, sent));
   await run.log.open();
@@ -37,7 +40,7 @@ export async function settle(run: LiveRun, { sent, admitted }: RunInput): Promis
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
-export function admitInput(run: LiveRun, sent: ParsedInput): Promise<ParsedInput> {
+export function admitInput(run: WrappedRun, sent: ParsedInput): Promise<ParsedInput> {
   return runWrapped(run, 'wrapInput', sent, async (input) => input);
 }
 
@@ -45,7 +48,11 @@ export function admitInput(run: LiveRun, sent: ParsedInput): Promise<ParsedInput
  * Adds the input to the log. Afterwards each tool call in the log has a result or runs next, so the
  * loop can ask the model.
  */
-async function innerSettle(run: LiveRun, input: SettleInput, requestedJump?: Jump): Promise<Next> {
+async function innerSettle(
+  run: EndingRun & Pick<LiveRun, 'setup'>,
+  input: SettleInput,
+  requestedJump?: Jump,
+): Promise<Next> {
   const { messages, decisions, closes = [] } = input;
   checkNewIds(messages, run.log.messages);
   const closedIds = closes.map(({ toolUse }) => toolUse.id);
@@ -56,10 +63,7 @@ async function innerSettle(run: LiveRun, input: SettleInput, requestedJump?: Jum
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
-  await run.log.note([{ kind: 'run-begin', runId: run.runId }, ...notes], {
-    write: !messages.length,
-  });
-  run.status.openRunId = run.runId;
+  await run.log.begin(notes, { write: !messages.length });
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves
   // the results of open calls before this message.
   await run.log.append(messages);

@@ -1,0 +1,158 @@
+import { errorText } from '../../error/agent-error.ts';
+import type { EventData, EventOf } from '../../event/agent-event.ts';
+import type { OpenCall } from '../../event/agent-status.ts';
+import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import {
+  isPreparedCall,
+  prepareCall,
+  notStarted,
+  deniedResult,
+  errorResult,
+  interruptedResult,
+  wrappedResult,
+  type PreparedCall,
+  type ToolOutcome,
+} from '../../tool/tool-call.ts';
+import type { Haltable } from '../../wait/halt.ts';
+import { requireMiddlewareOf } from '../check-options.ts';
+import type { LiveRun } from '../run/live-run.ts';
+import type { OpenCalls } from '../run/open-calls.ts';
+import { failCall, recordOutcome, type ClosingRun } from './close-calls.ts';
+
+/** The parts of a run that find the tool of a call and check its input. */
+type PreparingRun = Pick<LiveRun, 'setup' | 'tools' | 'waits'>;
+
+/** A tool call that passed the hooks. If it cannot run, `prepared` has the problem. */
+export interface ReviewedCall {
+  readonly open: OpenCall;
+  readonly prepared: PreparedCall;
+}
+
+/**
+ * Checks the calls of a round in order, and passes each one through the `pre-acting` hooks. Returns
+ * the calls that passed. The others get their results or stay open. After a `stop`, the remaining
+ * calls stay open.
+ */
+export async function reviewCalls(
+  run: ClosingRun & PreparingRun,
+  calls: readonly OpenCall[],
+): Promise<readonly ReviewedCall[]> {
+  const passed: ReviewedCall[] = [];
+  // A wrapper may list a call twice.
+  for (const call of new Map(calls.map((one) => [one.toolUse.id, one])).values()) {
+    if (isStopAsked(run.calls)) break;
+    const outcome = await reviewCall(run, call);
+    if (isPreparedCall(outcome)) passed.push({ open: call, prepared: outcome });
+    // Results that calls have before they start enter the log with the next write.
+    else await recordOutcome(run, call.toolUse, outcome, { later: true });
+  }
+  return passed;
+}
+
+/** Returns the call as its tool may get it, or the outcome if the call has one already. */
+async function reviewCall(
+  run: ClosingRun & PreparingRun,
+  call: OpenCall,
+): Promise<PreparedCall | ToolOutcome> {
+  const { toolUse, state, result } = call;
+  // A wrapper may have closed the call before its `next`.
+  if (!run.calls.isOpen(toolUse)) return notStarted;
+  if (result) return wrappedResult(toolUse, result);
+  if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
+  let prepared = await prepare(run, toolUse);
+  const ended = state.started && outcomeOfStarted(call, prepared);
+  if (ended) return ended;
+  // An earlier run has passed the call through the hooks.
+  if (!state.toolUse) {
+    const reviewed = await askAboutCall(run, prepared);
+    if (!isPreparedCall(reviewed)) return reviewed;
+    prepared = reviewed;
+  }
+  run.calls.markReady(call, prepared.toolUse);
+  return prepared;
+}
+
+/**
+ * Returns the outcome of a call whose tool may have started in an earlier run, or nothing if the
+ * tool may run again. No hook may repair such a call.
+ */
+function outcomeOfStarted(call: OpenCall, prepared: PreparedCall): ToolOutcome | undefined {
+  if (!prepared.ok) return errorResult(prepared.toolUse, prepared.problem);
+  const { execute, replay } = prepared.tool;
+  if (call.state.decision || !execute || replay === 'safe') return undefined;
+  return replay === 'ask' ? { suspended: true, kind: 'replay' } : interruptedResult(call.toolUse);
+}
+
+/**
+ * Passes the tool call to the `pre-acting` hooks, which may change, reject or stop it. If the tool
+ * call cannot run, the event names the problem. After a hook changes the tool call, the next hook
+ * gets the problem of the changed one.
+ */
+async function askAboutCall(
+  run: PreparingRun & Pick<LiveRun, 'calls' | 'ending' | 'outbox'>,
+  originalCall: PreparedCall,
+): Promise<PreparedCall | ToolOutcome> {
+  let rejection: ToolResult | undefined;
+  let prepared = originalCall;
+  const reject = (reason?: string): void => {
+    // Of several rejections, the first one counts.
+    rejection ??= deniedResult(originalCall.toolUse, reason);
+  };
+  const renew = async (returned: EventOf<'pre-acting'>): Promise<EventOf<'pre-acting'>> => {
+    if (returned.toolUse === prepared.toolUse) return returned;
+    // The tool call keeps its id, because the result must name the id that the model chose.
+    const toolUse = { ...returned.toolUse, id: originalCall.toolUse.id };
+    prepared = await prepare(run, toolUse);
+    const { problem: _before, ...event } = returned;
+    return { ...event, ...shownAs(prepared) };
+  };
+  let event: EventOf<'pre-acting'>;
+  try {
+    const data = shownAs(originalCall);
+    event = await run.outbox.askHooks('pre-acting', data, run.calls.roundJump, renew, reject);
+  } catch (error) {
+    if (run.ending.aborted) throw error;
+    return failCall(
+      run.ending,
+      originalCall.toolUse,
+      error,
+      'A hook failed before this call began.',
+    );
+  }
+  await run.outbox.tellReaders([event]);
+  return isStopAsked(run.calls) ? notStarted : (rejection ?? prepared);
+}
+
+function shownAs({ toolUse, ...prepared }: PreparedCall): EventData<'pre-acting'> {
+  return prepared.ok ? { toolUse } : { toolUse, problem: prepared.problem };
+}
+
+/** Finds the tool and validates the input. */
+export async function prepare(run: PreparingRun, toolUse: ToolUse): Promise<PreparedCall> {
+  try {
+    const prepared = await run.waits.forCode(prepareCall(run.tools.current, toolUse));
+    if (prepared.ok) requireMiddlewareOf(prepared.tool, run.setup.use);
+    return prepared;
+  } catch (error) {
+    if (run.waits.isAbort(error)) throw error;
+    // If a schema throws, only this tool call fails.
+    return { ok: false, problem: errorText(error), toolUse };
+  }
+}
+
+/** Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. */
+export function mayStart({ calls, ending }: Pick<LiveRun, 'calls' | 'ending'>): boolean {
+  return !isStopAsked(calls) && !isEndingEarly(ending);
+}
+
+function isStopAsked({ roundJump }: OpenCalls): boolean {
+  return roundJump.jump?.to === 'stop';
+}
+
+/**
+ * Returns whether an interrupt or an abort ends the run. A run that is only suspended first runs
+ * its open calls.
+ */
+export function isEndingEarly({ aborted, interruptSignal }: Haltable): boolean {
+  return aborted || interruptSignal.aborted;
+}
