@@ -260,22 +260,22 @@ const data =
   'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
   'answerEnding answerOf argumentsIn assistantMessage backOff blockFilter ' +
   'brokenRules callListener changeBranchOwner checkDecision checkFields checkNewIds ' +
-  'checkNoOptions checkNotMoved checkObject checkOptions checkWithClientTexts ' +
+  'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
   'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
   'closedByMoveId contextSection copyOfSession countMessage countMessages ' +
   'countRequest countTools createMessage currentTurn ' +
   'defaultToolTimeout deniedResult digest documentsText ' +
   'either encodeForKey endedCallsOf endedIdsOf errorOfResponse errorResult ' +
-  'errorText estimateTokens eventLogShortener failureText fence fieldOf fieldsOf ' +
+  'errorText estimateTokens eventLogShortener failureText fence fieldsOf ' +
   'friendlyText fromUiDecisions fromUiMessage groupOf hasApprovalResponse hasResult ' +
-  'imageDetailFields incompleteReason invalidInput ' +
-  'isAnswerReason isCorrection isCutOff isEnding isError isFromProgram ' +
+  'imageDetailFields incompleteReason ' +
+  'isAnswerReason isCorrection isCutOff isEnding isFromProgram ' +
   'isMisuse isNewAnswer isNext isObjectOrArray isQuestion isRecord isText ' +
   'isToolContent joinValue jsonClientText jsonForm jsonText keepDataParts ' +
   'keyValueStoreConformance latestMessages lengthOfTexts logMemoryOf logText mapTexts ' +
   'markAsProgram maskParameters maskSecrets maxTokensFieldOf mayAskForApproval ' +
   'mediaKind mergeKey messageIdOf messagesOf metadataOf ' +
-  'misconfigured monotonicNow nestedWraps objectInput objectWriterOf omitUndefined ' +
+  'monotonicNow nestedWraps objectInput objectWriterOf omitUndefined ' +
   'oneOf openToolUses optional outputItems outputText pairedForModel ' +
   'parametersIssue parseErrorText parseHistory parseJson parseMessages parseOxygent ' +
   'parseToolCalls partialOutput pauseNextCall percentDecode pickFields profileFor ' +

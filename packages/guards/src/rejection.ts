@@ -8,7 +8,6 @@ import {
   userErrorText,
   type UserErrorTextOptions,
   type GuardCategory,
-  userErrorTexts,
   reportFailure,
 } from '@isoloop/core/error';
 import { isRecord, isObjectOrArray } from '@isoloop/core/message';
@@ -67,12 +66,19 @@ export function rejectionError(
   });
 }
 
-const categoryPrefix = 'GUARD_REJECTED:';
+const allCategories: Readonly<Record<GuardCategory, true>> = {
+  RATE_LIMITED: true,
+  INVALID_INPUT: true,
+  PROMPT_INJECTION: true,
+  OFF_TOPIC: true,
+  UNAUTHORIZED: true,
+  SYSTEM_ERROR: true,
+  OUTPUT_REJECTED: true,
+  OUTPUT_TOO_SHORT: true,
+};
 
 /** Every `GuardCategory`. */
-export const guardCategories: readonly string[] = Object.keys(userErrorTexts.en)
-  .filter((key) => key.startsWith(categoryPrefix))
-  .map((key) => key.slice(categoryPrefix.length));
+export const guardCategories: readonly string[] = Object.keys(allCategories);
 
 /** Returns whether the value is a well-formed rejection. */
 export function isGuardRejection(value: unknown): value is Rejection {

@@ -1,7 +1,5 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
 import {
-  misconfigured,
-  checkObject,
   checkOptions,
   array,
   boolean,
@@ -17,8 +15,9 @@ import {
   whole,
   type OptionTable,
   type OtherNames,
+  checkFields,
 } from '@isoloop/core/error';
-import type { AgentError, JsonObject, ReplayPolicy, Tool } from '@isoloop/core';
+import { AgentError, type JsonObject, type ReplayPolicy, type Tool } from '@isoloop/core';
 import type { StandardSchema } from '@isoloop/core/schema';
 
 /** Which MCP server to use, which of its tools, and with which limits. */
@@ -190,7 +189,7 @@ export function checkMcpOptions(options: McpToolsOptions): void {
 }
 
 function optionError(what: string): AgentError {
-  return misconfigured(`mcpTools(): ${what}`);
+  return new AgentError('CONFIGURATION', `mcpTools(): ${what}`);
 }
 
 /** Returns the time limit for connecting and for listing the tools, in milliseconds. */
@@ -207,7 +206,7 @@ export function serverName({ name, url }: McpToolsOptions): string {
  * The message does not contain the values of headers.
  */
 export function toHeaders(headers: McpHeaders): Headers {
-  checkObject('mcpTools(): headers', headers);
+  checkFields('mcpTools(): headers', headers, {});
   try {
     return new Headers(headers);
   } catch {

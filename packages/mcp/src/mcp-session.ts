@@ -1,6 +1,6 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, errorText, type JsonObject } from '@isoloop/core';
-import { fieldsOf, misconfigured } from '@isoloop/core/error';
+import { fieldsOf } from '@isoloop/core/error';
 import { abortable, maxTimeoutMs, sleepFor, Deadline } from '@isoloop/core/wait';
 import { isObjectOrArray } from '@isoloop/core/message';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
@@ -240,7 +240,9 @@ export async function loadSdk(): Promise<Sdk> {
       throw new AgentError('MCP_UNREACHABLE', message, { cause, retryable: true });
     }
     const name = '@modelcontextprotocol/client';
-    throw misconfigured(`mcpTools() needs a package: npm install ${name}.`, { cause });
+    throw new AgentError('CONFIGURATION', `mcpTools() needs a package: npm install ${name}.`, {
+      cause,
+    });
   }
 }
 

@@ -1,5 +1,5 @@
+import { AgentError } from '@isoloop/core';
 import {
-  misconfigured,
   checkFields,
   checkOptions,
   array,
@@ -120,7 +120,10 @@ function checkPositionHooks(hooks: readonly PositionHook[]): void {
     const functions = pickFields(hook, (_key, value) => typeof value === 'function');
     checkOptions(where, functions, positions);
     if (names.has(hook.name))
-      throw misconfigured(`${where}: two are named "${hook.name}". Give each its own name.`);
+      throw new AgentError(
+        'CONFIGURATION',
+        `${where}: two are named "${hook.name}". Give each its own name.`,
+      );
     names.add(hook.name);
   }
 }

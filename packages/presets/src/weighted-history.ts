@@ -1,6 +1,5 @@
-import { errorText, type Msg } from '@isoloop/core';
+import { errorText, type Msg, AgentError } from '@isoloop/core';
 import {
-  misconfigured,
   checkOptions,
   func,
   nonNegative,
@@ -94,7 +93,7 @@ export function valuablePieces(
   const { shortWeight = 5, reactWeight = 1, order = (position) => position } = options;
   const { max = 24_800, unit = 'characters' } = options;
   if (options.profile && unit !== 'tokens')
-    throw misconfigured(`${where}: \`profile\` works only with unit: "tokens".`);
+    throw new AgentError('CONFIGURATION', `${where}: \`profile\` works only with unit: "tokens".`);
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
   const withTextOnly = blockFilter(isText);
   const sizeOf = (messages: Turn): number =>
@@ -194,8 +193,8 @@ function worthOf(where: string, order: (position: number) => unknown, position: 
   try {
     worth = order(position);
   } catch (cause) {
-    throw misconfigured(`${call} failed: ${errorText(cause)}.`, { cause });
+    throw new AgentError('CONFIGURATION', `${call} failed: ${errorText(cause)}.`, { cause });
   }
   if (typeof worth === 'number' && Number.isFinite(worth)) return worth;
-  throw misconfigured(`${call} must return a number; got ${String(worth)}.`);
+  throw new AgentError('CONFIGURATION', `${call} must return a number; got ${String(worth)}.`);
 }

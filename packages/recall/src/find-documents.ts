@@ -17,7 +17,6 @@ import {
   type Msg,
 } from '@isoloop/core';
 import {
-  misconfigured,
   checkFields,
   either,
   func,
@@ -106,7 +105,7 @@ async function retrieve(
   const { sessionId, signal } = call;
   const filters = await (typeof filterOption === 'function' ? filterOption(call) : filterOption);
   if (filters !== undefined && !isRecord(filters))
-    throw misconfigured('retrieval(): filters must be an object');
+    throw new AgentError('CONFIGURATION', 'retrieval(): filters must be an object');
   return retriever.retrieve(query, { topK, signal, sessionId, ...(filters && { filters }) });
 }
 
@@ -146,7 +145,7 @@ function readDocument(where: string, item: unknown, maxLength: number): Retrieve
   checkFields(where, document, documentFields);
   const { id, content, source, score, metadata } = document as RetrievedDocument;
   const start = content.trim().slice(0, maxLength);
-  if (!start) throw misconfigured(`${where}: content is blank.`);
+  if (!start) throw new AgentError('CONFIGURATION', `${where}: content is blank.`);
   return {
     ...omitUndefined({ id, source, score }),
     ...(isObjectOrArray(metadata) && { metadata }),

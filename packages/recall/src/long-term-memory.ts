@@ -15,8 +15,6 @@ import {
 } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
 import {
-  invalidInput,
-  fieldOf,
   checkFields,
   checkOptions,
   array,
@@ -28,6 +26,7 @@ import {
   withMethod,
   type OptionTable,
   reportFailure,
+  fieldsOf,
 } from '@isoloop/core/error';
 import { isAnswerReason } from '@isoloop/core/event';
 import { isFromProgram, shortenText, cleanText, fence } from '@isoloop/core/message';
@@ -280,10 +279,10 @@ function textListInput(name: string, description: string): JsonObject {
  * place of a list. Throws `INVALID_INPUT`, and the model gets the message.
  */
 function textsIn(input: unknown, name: string): readonly string[] {
-  const values: readonly unknown[] = [fieldOf(input, name)].flat();
+  const values: readonly unknown[] = [fieldsOf(input)[name]].flat();
   const texts = values.map((text) => (typeof text === 'string' ? text.trim() : ''));
   if (texts.length && texts.every(Boolean)) return texts;
-  throw invalidInput(`${name}: an array of strings that are not empty`);
+  throw new AgentError('INVALID_INPUT', `${name}: an array of strings that are not empty`);
 }
 
 /**

@@ -1,14 +1,6 @@
-export {
-  AgentError,
-  errorText,
-  fieldOf,
-  fieldsOf,
-  invalidInput,
-  isError,
-  misconfigured,
-} from './agent-error.ts';
+export { AgentError, errorText, fieldsOf } from './agent-error.ts';
 export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './agent-error.ts';
-export { checkFields, checkObject } from './check-fields.ts';
+export { checkFields } from './check-fields.ts';
 export { checkId } from './check-id.ts';
 export { checkNoOptions, checkOptions } from './check-options.ts';
 export { classifyError } from './classify-error.ts';
@@ -45,4 +37,3 @@ export type {
   UserErrorTextOptions,
   UserErrorTexts,
 } from './user-error-text.ts';
-export { userErrorTexts } from './user-error-texts.ts';

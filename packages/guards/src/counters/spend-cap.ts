@@ -1,7 +1,7 @@
+import { AgentError } from '@isoloop/core';
 import type { Middleware, Run, Msg, ModelRequest, Usage } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
 import {
-  misconfigured,
   checkOptions,
   func,
   nonNegative,
@@ -74,7 +74,8 @@ export function spendCap(options: SpendCapOptions): Middleware {
       await add(run, keyPrefix.spend, isAmount(amount) ? amount : limit, windowMs);
     }
     if (!isAmount(amount))
-      throw misconfigured(
+      throw new AgentError(
+        'CONFIGURATION',
         `spendCap(): price() must return a number of 0 or more; got ${String(amount)}.`,
       );
   };
@@ -82,7 +83,8 @@ export function spendCap(options: SpendCapOptions): Middleware {
     ...inputGuardOf(name, check, options),
     wrapRun: async (input, next, run) => {
       // Before the agent call spends anything.
-      if (!options.key && run.userId === undefined) throw misconfigured(needsUser);
+      if (!options.key && run.userId === undefined)
+        throw new AgentError('CONFIGURATION', needsUser);
       try {
         return await next(input);
       } finally {

@@ -1,6 +1,5 @@
 import { type Middleware, AgentError, type Awaitable, type Msg, type Run } from '@isoloop/core';
 import {
-  misconfigured,
   checkFields,
   checkOptions,
   func,
@@ -117,7 +116,10 @@ function validResult(name: string, input: readonly Msg[], result: unknown): Chec
   if (result === input || isGuardRejection(result)) return result as CheckResult;
   if (isRecord(result)) {
     const problem = `The guard "${name}" returned an object that is no rejection`;
-    throw misconfigured(`${problem}: category must be one of ${guardCategories.join(', ')}.`);
+    throw new AgentError(
+      'CONFIGURATION',
+      `${problem}: category must be one of ${guardCategories.join(', ')}.`,
+    );
   }
   const messages = parseMessages(result);
   // Without messages, the agent call would continue from the log.

@@ -1,10 +1,5 @@
-import {
-  misconfigured,
-  checkOptions,
-  nonNegative,
-  optional,
-  type OptionTable,
-} from '@isoloop/core/error';
+import { AgentError } from '@isoloop/core';
+import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
 import type { Msg } from '@isoloop/core';
 import { textsOf } from '@isoloop/core/message';
 import type { Rejection } from '../rejection.ts';
@@ -34,7 +29,8 @@ export interface LengthGuardOptions extends InputGuardOptions {
 export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
   checkOptions('lengthGuard()', options, lengthGuardOptions);
   const { min = 1, max = 5_000 } = options;
-  if (min > max) throw misconfigured(`lengthGuard(): min ${min} is more than max ${max}.`);
+  if (min > max)
+    throw new AgentError('CONFIGURATION', `lengthGuard(): min ${min} is more than max ${max}.`);
   const check = (input: readonly Msg[]): readonly Msg[] | Rejection => {
     const length = textsOf(input).join('\n').trim().length;
     const hasMedia = input.some(({ content }) => content.some((block) => 'source' in block));

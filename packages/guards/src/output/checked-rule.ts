@@ -1,4 +1,4 @@
-import { misconfigured } from '@isoloop/core/error';
+import { AgentError } from '@isoloop/core';
 import { isObjectOrArray } from '@isoloop/core/message';
 import { isGuardRejection, type Rejection, type ReportGuardError } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
@@ -87,7 +87,8 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
         ? isGuardRejection({ category: finding.reject })
         : typeof finding.replacement === 'string';
     if (!isInOrder || end > length || !isValid)
-      throw misconfigured(
+      throw new AgentError(
+        'CONFIGURATION',
         'A rule of outputGuards() returned an invalid finding, or findings out of order. A finding ' +
           'has `start` and `end`, which are indexes in the text, and `replacement` or `reject`.',
       );
@@ -98,7 +99,8 @@ function checkedFindings(findings: readonly Finding[], length: number): readonly
 
 function checkedIndex(index: number, length: number): number {
   if (Number.isInteger(index) && index <= length) return index;
-  throw misconfigured(
+  throw new AgentError(
+    'CONFIGURATION',
     'withheldFrom() of a rule of outputGuards() must return an index in the text, at most its length.',
   );
 }
@@ -109,7 +111,8 @@ function checkedReview(review: unknown, { mayRetry }: ReviewContext): Review {
   // The rule does not let this text pass, and there is no other reply.
   if (typeof retry === 'string' && !mayRetry) return { category: 'OUTPUT_REJECTED' };
   if (typeof text === 'string' || typeof retry === 'string') return review as Review;
-  throw misconfigured(
+  throw new AgentError(
+    'CONFIGURATION',
     'review() of a rule of outputGuards() must return { text }, { retry } or { category }.',
   );
 }

@@ -1,5 +1,5 @@
+import { AgentError } from '@isoloop/core';
 import {
-  misconfigured,
   checkOptions,
   func,
   nonNegative,
@@ -58,7 +58,8 @@ export function lengthRule(options: LengthRuleOptions): OutputRule {
   checkOptions('lengthRule()', options, lengthRuleOptions);
   const { min = 0, max = Infinity, tooShort = 'warn', mark = '\n\n[Cut off here]' } = options;
   const end = mark.length < max ? mark : '';
-  if (min > max) throw misconfigured(`lengthRule(): min ${min} is more than max ${max}.`);
+  if (min > max)
+    throw new AgentError('CONFIGURATION', `lengthRule(): min ${min} is more than max ${max}.`);
   return {
     name: 'lengthRule',
     releaseAtMost: max - end.length,

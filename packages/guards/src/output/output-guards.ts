@@ -1,7 +1,6 @@
-import { type Middleware, textOf, type Msg } from '@isoloop/core';
+import { type Middleware, textOf, type Msg, AgentError } from '@isoloop/core';
 import { isEnding, type Ending, type Next } from '@isoloop/core/agent';
 import {
-  misconfigured,
   checkFields,
   checkOptions,
   array,
@@ -113,7 +112,10 @@ export function outputGuards(
   for (const rule of rules) {
     checkFields('A rule of outputGuards()', rule, outputRule);
     if (!rule.find && !rule.review)
-      throw misconfigured(`The rule "${rule.name}" needs a function \`find\` or \`review\`.`);
+      throw new AgentError(
+        'CONFIGURATION',
+        `The rule "${rule.name}" needs a function \`find\` or \`review\`.`,
+      );
   }
   return outputGuardsOf(rules, options);
 }

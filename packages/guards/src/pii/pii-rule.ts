@@ -1,5 +1,5 @@
+import { AgentError } from '@isoloop/core';
 import {
-  misconfigured,
   checkOptions,
   array,
   oneOf,
@@ -70,7 +70,8 @@ export function piiRuleOf(where: string, options: PiiRuleOptions): PiiRule {
   } = options;
   const unknown = kinds.find((kind) => !allFinders.some((finder) => finder.kind === kind));
   if (unknown !== undefined)
-    throw misconfigured(
+    throw new AgentError(
+      'CONFIGURATION',
       `${where}: there is no kind ${JSON.stringify(unknown)}. ` +
         `There are: ${[...new Set(allFinders.map(({ kind }) => kind))].join(', ')}.`,
     );

@@ -1,5 +1,5 @@
+import { AgentError } from '@isoloop/core';
 import {
-  misconfigured,
   checkOptions,
   natural,
   nonNegative,
@@ -44,7 +44,10 @@ export function chunkText(text: string, options: ChunkOptions = {}): readonly st
   checkOptions('chunkText()', options, chunkOptions);
   const { maxTokens = 400, overlap = 50 } = options;
   if (overlap >= maxTokens / 2)
-    throw misconfigured('chunkText(): overlap must be less than half of maxTokens');
+    throw new AgentError(
+      'CONFIGURATION',
+      'chunkText(): overlap must be less than half of maxTokens',
+    );
   if (estimateTokens(text) <= maxTokens) return text.trim() ? [text.trim()] : [];
   const chunks: string[] = [];
   const pieces = piecesOf(text, maxTokens);

@@ -1,6 +1,5 @@
 import { AgentError, type KeyValueStore, type JsonObject, type JsonValue } from '@isoloop/core';
 import {
-  invalidInput,
   checkFields,
   checkOptions,
   anything,
@@ -196,11 +195,12 @@ const storedDocuments: OptionTable<StoredDocuments> = {
 
 /** Throws `INVALID_INPUT` if a value is not a document. */
 function checkDocuments(documents: readonly SearchDocument[]): readonly SearchDocument[] {
-  if (!Array.isArray(documents)) throw invalidInput('documents must be an array');
+  if (!Array.isArray(documents))
+    throw new AgentError('INVALID_INPUT', 'documents must be an array');
   for (const [index, document] of documents.entries()) {
     const where = `documents[${index}]`;
     checkFields(where, document, searchDocument, 'INVALID_INPUT');
-    if (!document.id) throw invalidInput(`${where}: id must not be empty`);
+    if (!document.id) throw new AgentError('INVALID_INPUT', `${where}: id must not be empty`);
   }
   return documents;
 }

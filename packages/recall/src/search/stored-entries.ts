@@ -1,5 +1,4 @@
 import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
-import { invalidInput } from '@isoloop/core/error';
 import { type Entry, joinValue, splitValue, encodeForKey, valueKeys } from '@isoloop/core/memory';
 import { percentDecode } from '@isoloop/core/message';
 import { abortable } from '@isoloop/core/wait';
@@ -132,7 +131,8 @@ export class StoredEntries<T extends object> {
     const size = values.length > 1 ? `~${values.length}` : '';
     const address = this.addressOf(`${this.groupPrefix(group)}${revision}${size}`);
     if (!address || id.length > maxIdLength)
-      throw invalidInput(
+      throw new AgentError(
+        'INVALID_INPUT',
         `"${id}" cannot be part of a key. Use 1 to ${maxIdLength} letters, digits, _ and -.`,
       );
     const entries = keysOf(address).map((key, part): Entry => [key, values[part]!]);

@@ -6,14 +6,7 @@ import {
   type ToolContext,
   type ToolUse,
 } from '@isoloop/core';
-import {
-  checkOptions,
-  isError,
-  iterable,
-  optional,
-  array,
-  type OptionTable,
-} from '@isoloop/core/error';
+import { checkOptions, iterable, optional, array, type OptionTable } from '@isoloop/core/error';
 import { jsonForm } from '@isoloop/core/message';
 import type { ContextEntry, ContextToken } from '@isoloop/core/tool';
 import { pagePart, type PagePart } from './page-part.ts';
@@ -219,6 +212,7 @@ async function validInput({ name, input: schema }: Tool, input: unknown): Promis
  * the tool returned an error, throws it.
  */
 function outputOf(name: string, output: unknown): unknown {
-  if (isError(output)) throw new AgentError('INVALID_INPUT', errorText(output), { cause: output });
+  if (output instanceof Error)
+    throw new AgentError('INVALID_INPUT', errorText(output), { cause: output });
   return jsonForm(output, `The result of the page tool "${name}"`);
 }

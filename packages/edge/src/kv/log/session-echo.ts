@@ -1,5 +1,4 @@
-import { misconfigured, invalidInput } from '@isoloop/core/error';
-import type { AgentError } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
 import { toUtf8 } from '@isoloop/core/host';
 
 /** Content of the signed session token that a client receives and sends with its next request. */
@@ -41,7 +40,7 @@ export class EchoSigner {
       typeof secret === 'string' && secret.length >= minSecretLength;
     if (![1, 2].includes(secrets.length) || !secrets.every(isUsable)) {
       const rule = `one or two secrets of ${minSecretLength} characters or more`;
-      throw misconfigured(`A session's echo needs ${rule}`);
+      throw new AgentError('CONFIGURATION', `A session's echo needs ${rule}`);
     }
     this.#secrets = secrets;
     this.#sessionId = sessionId;
@@ -98,7 +97,9 @@ async function keyOf(secret: string): Promise<CryptoKey> {
 }
 
 function echoError(): AgentError {
-  return invalidInput('The echo was not issued for this session', { details: { param: 'echo' } });
+  return new AgentError('INVALID_INPUT', 'The echo was not issued for this session', {
+    details: { param: 'echo' },
+  });
 }
 
 /** Encodes text of characters below 256. JSON of ids has only such characters. */
