@@ -261,7 +261,7 @@ const data =
   'answerEnding answerOf argumentsIn assistantMessage backOff blockFilter ' +
   'brokenRules callListener changeBranchOwner checkDecision checkFields checkNewIds ' +
   'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
-  'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
+  'classifyError clientJsonMode clientTextError clientTextsOf ' +
   'closedByMoveId contextSection copyOfSession countMessage countMessages ' +
   'countRequest countTools createMessage currentTurn ' +
   'defaultToolTimeout deniedResult digest documentsText ' +
@@ -269,24 +269,24 @@ const data =
   'errorText estimateTokens eventLogShortener failureText fence fieldsOf ' +
   'friendlyText fromUiDecisions fromUiMessage groupOf hasApprovalResponse hasResult ' +
   'imageDetailFields incompleteReason ' +
-  'isAnswerReason isCorrection isCutOff isEnding isFromProgram ' +
-  'isMisuse isNewAnswer isNext isObjectOrArray isQuestion isRecord isText ' +
+  'isAnswerReason isCutOff isEnding ' +
+  'isMisuse isNewAnswer isNext isQuestion isRecord isText ' +
   'isToolContent joinValue jsonClientText jsonForm jsonText keepDataParts ' +
-  'keyValueStoreConformance latestMessages lengthOfTexts logMemoryOf logText mapTexts ' +
+  'keyValueStoreConformance latestMessages logMemoryOf logText mapTexts ' +
   'markAsProgram maskParameters maskSecrets maxTokensFieldOf mayAskForApproval ' +
-  'mediaKind mergeKey messageIdOf messagesOf metadataOf ' +
+  'mergeKey messageIdOf messagesOf metadataOf ' +
   'monotonicNow nestedWraps objectInput objectWriterOf omitUndefined ' +
   'oneOf openToolUses optional outputItems outputText pairedForModel ' +
   'parametersIssue parseErrorText parseHistory parseJson parseMessages parseOxygent ' +
-  'parseToolCalls partialOutput pauseNextCall percentDecode pickFields profileFor ' +
+  'parseToolCalls partialOutput pauseNextCall profileFor ' +
   'providedValue readSchema recordsOf refuseEmptyAnswers replaceKey replyEnding ' +
   'reportFailure requestEndpoint requestMeter resumptionOf retryableOnce runInfo ' +
-  'searchTerms sessionViewOf shortQuery shortenText sleepFor ' +
-  'sourcesOf splitValue startOf startOfTexts stepsStart syncValue systemMessage ' +
-  'textHistory textIn textOf textWithUrls textsOf thinkingOf timerMs titleOf ' +
+  'searchTerms sessionViewOf shortQuery sleepFor ' +
+  'sourcesOf splitValue startOf startOfTexts syncValue systemMessage ' +
+  'textHistory textIn textOf textsOf thinkingOf timerMs titleOf ' +
   'toTimelineEvent todosOf toolMessage toolNameOf toolOf toolResultsOf ' +
-  'toolUseIn toolUsesOf trimRequest trustedCalls turnView typedMessages userMessage ' +
-  'userText valueFor valueKeys wellFormed withControls withEndedCalls withExecute ' +
+  'toolUsesOf trimRequest trustedCalls turnView typedMessages userMessage ' +
+  'userText valueFor valueKeys withControls withEndedCalls withExecute ' +
   'withMethod withoutMark';
 
 /** The packages whose functions are in the table; the other packages have tables of their own. */

@@ -10,7 +10,7 @@ import {
   type GuardCategory,
   reportFailure,
 } from '@isoloop/core/error';
-import { isRecord, isObjectOrArray } from '@isoloop/core/message';
+import { isRecord } from '@isoloop/core/message';
 
 /** Reason why a guard or a rule lets a text not pass. */
 export interface Rejection {
@@ -87,6 +87,6 @@ export function isGuardRejection(value: unknown): value is Rejection {
   return (
     guardCategories.includes(category as string) &&
     (message === undefined || typeof message === 'string') &&
-    (details === undefined || isObjectOrArray(details))
+    (details === undefined || isRecord(details))
   );
 }

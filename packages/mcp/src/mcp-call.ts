@@ -9,7 +9,7 @@ import {
   type ToolContext,
   type ToolOutput,
 } from '@isoloop/core';
-import { omitUndefined, mediaKind, lengthOfTexts, startOfTexts } from '@isoloop/core/message';
+import { omitUndefined, startOfTexts } from '@isoloop/core/message';
 import { isSessionDoubtful, isSessionUnknown, toMcpError } from './mcp-error.ts';
 import type { McpToolsOptions } from './mcp-options.ts';
 import {
@@ -143,13 +143,18 @@ function toBlock(content: McpContent): ContentBlock {
       const { resource } = content;
       if ('text' in resource) return textBlock(resource.text);
       const mediaType = resource.mimeType ?? 'application/octet-stream';
-      return mediaBlock(mediaKind(mediaType), mediaType, resource.blob, resource.uri);
+      return mediaBlock(kindOf(mediaType), mediaType, resource.blob, resource.uri);
     }
     case 'resource_link': {
       const note = [content.mimeType, content.description].filter(Boolean).join(', ');
       return textBlock(`${content.name}: ${content.uri}${note && ` (${note})`}`);
     }
   }
+}
+
+function kindOf(mediaType: string): MediaBlock['type'] {
+  const kind = mediaType.split('/', 1)[0];
+  return kind === 'image' || kind === 'audio' || kind === 'video' ? kind : 'file';
 }
 
 function textBlock(text: string): ContentBlock {
@@ -170,7 +175,8 @@ function mediaBlock(
  * not depend on characters.
  */
 function shorten(blocks: readonly ContentBlock[], maxChars: number): readonly ContentBlock[] {
-  const total = lengthOfTexts(blocks);
+  const lengths = blocks.map((block) => (block.type === 'text' ? block.text.length : 0));
+  const total = lengths.reduce((sum, length) => sum + length, 0);
   if (total <= maxChars) return blocks;
   const note = textBlock(`[shortened: ${maxChars} of ${total} characters]`);
   return [...startOfTexts(blocks, maxChars), note];

@@ -7,7 +7,7 @@ import {
   outputText,
 } from '@isoloop/core';
 import { fieldsOf } from '@isoloop/core/error';
-import { isObjectOrArray, parseJson } from '@isoloop/core/message';
+import { parseJson, isRecord } from '@isoloop/core/message';
 
 /** Questions of an MCP server by their keys. Each is a form to fill in or a page to visit. */
 export type McpQuestions = Readonly<Record<string, McpQuestion>>;
@@ -50,7 +50,7 @@ export function questionText(questions: McpQuestions): string {
 
 export function questionDetails(pending: PendingCall | undefined): McpQuestionDetails | undefined {
   const { kind, details } = pending ?? {};
-  return kind === 'suspended' && isObjectOrArray(details?.['questions'])
+  return kind === 'suspended' && isRecord(details?.['questions'])
     ? (details as unknown as McpQuestionDetails)
     : undefined;
 }
@@ -73,7 +73,7 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
   const [only] = Object.values(questions);
   const answer =
     keys.length === 1 && only ? { [keys[0]!]: readAnswer(only, text) } : readJson(text);
-  if (!isObjectOrArray(answer))
+  if (!isRecord(answer))
     throw answerError(`The answer must be an object with: ${keys.join(', ')}.`);
   const answers: Record<string, ElicitResult> = {};
   for (const key of keys) answers[key] = await toAnswer(questions[key]!, answer[key] ?? {});
@@ -82,7 +82,7 @@ export async function toAnswers(questions: McpQuestions, decision: Decision): Pr
 
 function readAnswer(question: McpQuestion, text: string): unknown {
   const value = readJson(text);
-  if (isObjectOrArray(value) || 'url' in question) return value;
+  if (isRecord(value) || 'url' in question) return value;
   const [field, ...others] = Object.entries(fieldsOf(question.requestedSchema['properties']));
   if (!field || others.length) return value;
   const [name, schema] = field;
@@ -91,7 +91,7 @@ function readAnswer(question: McpQuestion, text: string): unknown {
 
 async function toAnswer(question: McpQuestion, answer: unknown): Promise<ElicitResult> {
   if ('url' in question) return { action: 'accept' };
-  if (!isObjectOrArray(answer)) throw answerError('The answer must be an object.');
+  if (!isRecord(answer)) throw answerError('The answer must be an object.');
   const content = { ...defaultsOf(question.requestedSchema), ...answer };
   const problem = await problemOf(question.requestedSchema, content);
   if (problem !== undefined) throw answerError(`The answer does not fit: ${problem}.`);
@@ -138,7 +138,7 @@ function toQuestion(params: unknown): McpQuestion | undefined {
   const { message, url, requestedSchema } = fieldsOf(params);
   if (typeof message !== 'string') return undefined;
   if (typeof url === 'string') return { mode: 'url', message, url };
-  return isObjectOrArray(requestedSchema)
+  return isRecord(requestedSchema)
     ? { mode: 'form', message, requestedSchema: requestedSchema as JsonObject }
     : undefined;
 }

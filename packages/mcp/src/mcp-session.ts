@@ -1,8 +1,8 @@
+import { isRecord } from '@isoloop/core/message';
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, errorText, type JsonObject } from '@isoloop/core';
 import { fieldsOf } from '@isoloop/core/error';
 import { abortable, maxTimeoutMs, sleepFor, Deadline } from '@isoloop/core/wait';
-import { isObjectOrArray } from '@isoloop/core/message';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';
@@ -216,7 +216,7 @@ async function callTool(
     const { resultType, inputRequests, requestState } = fieldsOf(result);
     if (resultType !== 'input_required') return { result: result as sdk.CallToolResult };
     const state = typeof requestState === 'string' && { requestState };
-    if (isObjectOrArray(inputRequests) && Object.keys(inputRequests).length > 0)
+    if (isRecord(inputRequests) && Object.keys(inputRequests).length > 0)
       return { questions: toQuestions(inputRequests), next: 'retry', ...state };
     await sleepFor(laterMs, signal);
     params = { name: call.name, arguments: call.arguments, ...state };

@@ -1,3 +1,4 @@
+import { jsonText } from '@isoloop/core/message';
 import {
   AgentError,
   type JsonObject,
@@ -5,7 +6,6 @@ import {
   type Tool,
   type ToolSet,
 } from '@isoloop/core';
-import { wellFormed } from '@isoloop/core/message';
 import { abortable, Deadline, monotonicNow, sleepFor } from '@isoloop/core/wait';
 import { isSessionDoubtful, isSessionUnknown, toMcpError } from './mcp-error.ts';
 import {
@@ -363,7 +363,7 @@ export class McpTools implements ToolSet {
         execute: (input, context) =>
           callServerTool(
             this.#server,
-            { name: tool.name, arguments: wellFormed(input as JsonObject) },
+            { name: tool.name, arguments: JSON.parse(jsonText(input)) as JsonObject },
             context,
           ).finally(() => this.#noteAnswer()),
         report: (error) => this.#report(error),

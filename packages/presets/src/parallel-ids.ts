@@ -1,5 +1,5 @@
+import { toolUsesOf } from '@isoloop/core';
 import { checkNoOptions } from '@isoloop/core/error';
-import { toolUseIn } from '@isoloop/core/message';
 import type { AgentEvent, Middleware, Run } from '@isoloop/core';
 
 /**
@@ -18,6 +18,8 @@ function withId(event: AgentEvent, { messages }: Run): AgentEvent {
   if (event.type !== 'pre-acting' && event.type !== 'acting-chunk' && event.type !== 'post-acting')
     return event;
   const toolUseId = event.type === 'acting-chunk' ? event.toolUseId : event.toolUse.id;
-  const asking = messages.findLast((message) => toolUseIn(message, toolUseId));
+  const asking = messages.findLast((message) =>
+    toolUsesOf(message).some(({ id }) => id === toolUseId),
+  );
   return asking ? { ...event, parallelId: asking.id } : event;
 }

@@ -21,7 +21,7 @@ import type {
 } from '@isoloop/core';
 import type { EventType, HookHandler, ControlCall } from '@isoloop/core/event';
 import { nestedHooks, perRun } from '@isoloop/core/agent';
-import { pickFields, openToolUses } from '@isoloop/core/message';
+import { openToolUses } from '@isoloop/core/message';
 
 type Handler<K extends EventType> = HookHandler<K, Run>;
 
@@ -117,7 +117,8 @@ function checkPositionHooks(hooks: readonly PositionHook[]): void {
   for (const hook of hooks) {
     checkFields(where, hook, positionHook);
     // An object of a class may have other values. A function of another name would never run.
-    const functions = pickFields(hook, (_key, value) => typeof value === 'function');
+    const fields = Object.entries(hook);
+    const functions = Object.fromEntries(fields.filter(([, value]) => typeof value === 'function'));
     checkOptions(where, functions, positions);
     if (names.has(hook.name))
       throw new AgentError(

@@ -1,5 +1,6 @@
+import { stepsStart } from './steps-start.ts';
 import { checkNoOptions } from '@isoloop/core/error';
-import { currentTurn, stepsStart, pairedForModel } from '@isoloop/core/message';
+import { currentTurn, pairedForModel } from '@isoloop/core/message';
 import { toolUsesOf, type Msg, type AgentResult, type Middleware, type Run } from '@isoloop/core';
 
 /**

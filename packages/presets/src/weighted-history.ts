@@ -1,3 +1,4 @@
+import { stepsStart } from './steps-start.ts';
 import { errorText, type Msg, AgentError } from '@isoloop/core';
 import {
   checkOptions,
@@ -16,7 +17,7 @@ import {
   turnView,
   type Turn,
 } from '@isoloop/core/context';
-import { answerOf, stepsStart } from '@isoloop/core/message';
+import { answerOf } from '@isoloop/core/message';
 
 /** How much of the history `weightedHistory()` shows, and what is valuable. */
 export interface WeightedHistoryOptions {

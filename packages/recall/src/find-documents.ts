@@ -1,12 +1,10 @@
 import {
   omitUndefined,
   isRecord,
-  isObjectOrArray,
-  pickFields,
-  shortenText,
   type RetrievedDocument,
   contextSection,
   documentsText,
+  startOf,
 } from '@isoloop/core/message';
 import {
   type JsonObject,
@@ -30,6 +28,7 @@ import {
   withMethod,
   type FieldTable,
   type OptionTable,
+  fieldsOf,
 } from '@isoloop/core/error';
 import { Deadline } from '@isoloop/core/wait';
 import type { Retriever } from './search/retriever.ts';
@@ -140,15 +139,15 @@ function readDocuments(
  * Throws `CONFIGURATION` for a document that cannot be used.
  */
 function readDocument(where: string, item: unknown, maxLength: number): RetrievedDocument {
-  const isSet = (_key: string, value: unknown): boolean => value !== null && value !== '';
-  const document = pickFields(Object(item) as object, isSet);
+  const fields = Object.entries(fieldsOf(item));
+  const document = Object.fromEntries(fields.filter(([, value]) => value !== null && value !== ''));
   checkFields(where, document, documentFields);
-  const { id, content, source, score, metadata } = document as RetrievedDocument;
+  const { id, content, source, score, metadata } = document as unknown as RetrievedDocument;
   const start = content.trim().slice(0, maxLength);
   if (!start) throw new AgentError('CONFIGURATION', `${where}: content is blank.`);
   return {
     ...omitUndefined({ id, source, score }),
-    ...(isObjectOrArray(metadata) && { metadata }),
+    ...(isRecord(metadata) && { metadata }),
     content: start,
   };
 }
@@ -226,10 +225,10 @@ function longestStart(text: string, fits: (start: string) => boolean): string {
   let [low, high] = [0, text.length];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (fits(shortenText(text, middle))) low = middle;
+    if (fits(`${startOf(text, middle)}…`)) low = middle;
     else high = middle;
   }
-  return low > 0 ? shortenText(text, low) : '';
+  return low > 0 ? `${startOf(text, low)}…` : '';
 }
 
 /** The agent call that needs documents. */

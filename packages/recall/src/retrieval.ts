@@ -1,6 +1,6 @@
+import { metadataOf } from '@isoloop/core/message';
 import { checkFields, checkOptions, reportFailure, natural } from '@isoloop/core/error';
 import { AgentError, textOf, tool, type Tool, type Middleware } from '@isoloop/core';
-import { isFromProgram } from '@isoloop/core/message';
 import { maxTimeoutMs } from '@isoloop/core/wait';
 import { objectInput, textIn } from '@isoloop/core/host';
 import { providedValue } from '@isoloop/core/tool';
@@ -58,7 +58,7 @@ export function recentQuestions(count = 2): NonNullable<RetrievalOptions['query'
   checkFields('recentQuestions()', { count }, { count: natural });
   return (_input, { messages }) =>
     messages
-      .filter((message) => message.role === 'user' && !isFromProgram(message))
+      .filter((message) => message.role === 'user' && metadataOf(message).origin !== 'program')
       .slice(-count)
       .map(textOf)
       .join('\n');

@@ -1,5 +1,5 @@
 import { isSameJson, isObjectOrArray, type JsonValue } from './json.ts';
-import { blocksOf, type ContentBlock, type ToolUse, type Msg } from './msg.ts';
+import type { ToolUse, Msg } from './msg.ts';
 
 /**
  * Returns every text of the messages that a model may read. This includes names and arguments of
@@ -12,15 +12,6 @@ export function textsOf(messages: readonly Msg[]): readonly string[] {
     return text;
   });
   return texts;
-}
-
-/**
- * Returns every text of the messages and the URLs of their media, without inline data. A model that
- * does not accept a medium reads its URL.
- */
-export function textWithUrls(messages: readonly Msg[]): string {
-  const urls = messages.flatMap(({ content }) => content.flatMap(urlsIn));
-  return [...textsOf(messages), ...urls].join('\n');
 }
 
 /**
@@ -64,12 +55,6 @@ function mapField(key: string, value: JsonValue, change: Change): unknown {
   if (!Array.isArray(value)) return mapFields(value, change);
   const items = value.map((item: object) => mapFields(item, change));
   return items.some((item, index) => item !== value[index]) ? items : value;
-}
-
-function urlsIn(block: ContentBlock): readonly string[] {
-  if (block.type === 'tool_result') return blocksOf(block.output).flatMap(urlsIn);
-  if (!('source' in block) || block.source.type !== 'url') return [];
-  return block.source.url.startsWith('data:') ? [] : [block.source.url];
 }
 
 /**

@@ -50,17 +50,6 @@ export function isAnswered(turn: readonly Msg[]): boolean {
 }
 
 /**
- * Returns the index of the first message after the turn's question. An empty reply is not stored,
- * but its correction is. A correction may therefore be that first message.
- */
-export function stepsStart(turn: readonly Msg[]): number {
-  const stepIndex = turn.findIndex(
-    (message) => message.role === 'assistant' || message.role === 'tool' || isCorrection(message),
-  );
-  return stepIndex < 0 ? turn.length : stepIndex;
-}
-
-/**
  * Returns the last reply of the turn if the reply has no tool call and was accepted as an answer.
  */
 export function answerOf(turn: readonly Msg[]): Msg | undefined {

@@ -1,5 +1,5 @@
+import { titleOf } from '@isoloop/core/host';
 import { AgentError, SessionMemory, type Memory } from '@isoloop/core';
-import { titleOf } from '@isoloop/core/message';
 import { logError } from '../http/error-response.ts';
 import { callSession, sessionObject, type SessionCommand } from '../session/commands.ts';
 import type { Identity, IdentityRecord } from './identity.ts';

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import { addressProblem, isObjectOrArray, isRecord } from '@isoloop/core/message';
-import { fieldError, readMessages } from '@isoloop/core/host';
+import { isRecord } from '@isoloop/core/message';
+import { fieldError, readMessages, addressProblem } from '@isoloop/core/host';
 import { maxTokensFieldOf } from '@isoloop/core/openai';
 import type { LlmUpstream } from './llm-options.ts';
 import { fieldsOf, type RequestBody } from '../http/request-body.ts';
@@ -134,7 +134,7 @@ const storedIds =
  * model's server has stored, maybe for another user, or an address that the server must not read.
  */
 function checkForwarded(value: unknown, param: string): void {
-  if (!isObjectOrArray(value)) return;
+  if (!isRecord(value)) return;
   for (const [name, part] of Object.entries(value)) {
     const partParam = Array.isArray(value) ? `${param}[${name}]` : `${param}.${name}`;
     if (part == null) continue;

@@ -7,7 +7,7 @@ import {
   type Msg,
   type ToolUse,
 } from '@isoloop/core';
-import { acceptMessage, metadataOf, parseHistory } from '@isoloop/core/message';
+import { metadataOf, parseHistory } from '@isoloop/core/message';
 import {
   closedByMoveId,
   endedIdsOf,
@@ -15,6 +15,7 @@ import {
   type LogRecord,
   type SessionCopy,
   type SessionView,
+  acceptMessage,
 } from '@isoloop/core/host';
 import { jsonClientText, type ClientText } from '@isoloop/core/prompt';
 import type { CallState } from '@isoloop/core/event';

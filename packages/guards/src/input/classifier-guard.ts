@@ -1,6 +1,6 @@
+import { textWithUrls } from './text-with-urls.ts';
 import type { Awaitable, Msg, Run } from '@isoloop/core';
 import { checkFields, checkOptions, func, type GuardCategory } from '@isoloop/core/error';
-import { textWithUrls } from '@isoloop/core/message';
 import type { Rejection } from '../rejection.ts';
 import {
   inputGuardOptions,

@@ -1,3 +1,4 @@
+import { textWithUrls } from './text-with-urls.ts';
 import {
   checkFields,
   checkOptions,
@@ -16,7 +17,6 @@ import {
   type InputGuard,
   type InputGuardOptions,
 } from './input-guard.ts';
-import { textWithUrls } from '@isoloop/core/message';
 import {
   hasTags,
   textForms,

@@ -1,7 +1,7 @@
+import { textsOf } from '@isoloop/core/message';
 import { AgentError } from '@isoloop/core';
 import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
 import type { Msg } from '@isoloop/core';
-import { textsOf } from '@isoloop/core/message';
 import type { Rejection } from '../rejection.ts';
 import {
   inputGuardOptions,

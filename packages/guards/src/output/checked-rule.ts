@@ -1,5 +1,5 @@
+import { isRecord } from '@isoloop/core/message';
 import { AgentError } from '@isoloop/core';
-import { isObjectOrArray } from '@isoloop/core/message';
 import { isGuardRejection, type Rejection, type ReportGuardError } from '../rejection.ts';
 import type { Finding, OutputRule, Review, ReviewContext } from './output-rule.ts';
 
@@ -107,7 +107,7 @@ function checkedIndex(index: number, length: number): number {
 
 function checkedReview(review: unknown, { mayRetry }: ReviewContext): Review {
   if (isGuardRejection(review)) return review;
-  const { text, retry } = isObjectOrArray(review) ? review : {};
+  const { text, retry } = isRecord(review) ? review : {};
   // The rule does not let this text pass, and there is no other reply.
   if (typeof retry === 'string' && !mayRetry) return { category: 'OUTPUT_REJECTED' };
   if (typeof text === 'string' || typeof retry === 'string') return review as Review;

@@ -1,3 +1,4 @@
+import { textsOf, mapTexts } from '@isoloop/core/message';
 import {
   type Middleware,
   type EventOf,
@@ -8,7 +9,6 @@ import {
 } from '@isoloop/core';
 import { checkOptions, boolean, optional, type OptionTable } from '@isoloop/core/error';
 import { inputGuardOf } from '../input/input-guard.ts';
-import { mapTexts, textsOf } from '@isoloop/core/message';
 import { isGuardRejection, reporter, type Rejection, type ReportGuardError } from '../rejection.ts';
 import { replaceFindings } from '../output/apply-rule.ts';
 import { piiRuleOptions, piiRuleOf, type PiiRuleOptions } from './pii-rule.ts';

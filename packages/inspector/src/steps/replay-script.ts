@@ -8,7 +8,7 @@ import {
   type ToolUse,
   type Usage,
 } from '@isoloop/core';
-import { isCorrection, metadataOf } from '@isoloop/core/message';
+import { metadataOf } from '@isoloop/core/message';
 import { isReply, type LogTurn } from './log-turns.ts';
 
 /** What a replay of a turn needs of the log. */
@@ -30,7 +30,7 @@ export interface ReplayScript {
 /** Returns what a replay of a turn needs. */
 export function replayScript({ earlierMessages, messages }: LogTurn): ReplayScript {
   const inputCount = messages.findIndex(({ role }) => role !== 'user');
-  const replies = messages.filter((message) => isReply(message) && !isCorrection(message));
+  const replies = messages.filter((message) => isReply(message) && !metadataOf(message).correction);
   const lastMessage = messages.at(-1);
   return {
     earlierMessages,

@@ -1,5 +1,5 @@
+import { argumentsIn } from '@isoloop/core/host';
 import type { AgentResult, PendingCall } from '@isoloop/core';
-import { argumentsIn } from '@isoloop/core/message';
 
 /** Returns the tool calls that wait for a result of the client. */
 export function externalCalls({ pending }: AgentResult): readonly PendingCall[] {

@@ -1,6 +1,7 @@
+import { messageIdOf } from '@isoloop/core/host';
 import type { AgentEvent, AgentResult, EventBatch, PendingCall, Usage } from '@isoloop/core';
 import { toOpenAiError, type OpenAiError } from '@isoloop/edge/api';
-import { messageIdOf, thinkingOf } from '@isoloop/core/message';
+import { thinkingOf } from '@isoloop/core/message';
 import { endingWords } from './ending-words.ts';
 import { arePending, argumentsText, externalCalls, withdrawnCallError } from './external-calls.ts';
 

@@ -5,13 +5,8 @@ import {
   type Msg,
   type ToolUse,
 } from '@isoloop/core';
-import {
-  acceptMessage,
-  argumentsIn,
-  imageDetailFields,
-  isObjectOrArray,
-} from '@isoloop/core/message';
-import { fieldError } from '@isoloop/core/host';
+import { isRecord } from '@isoloop/core/message';
+import { fieldError, acceptMessage, argumentsIn, imageDetailFields } from '@isoloop/core/host';
 
 /**
  * Converts the `messages` of a chat-completions request to a conversation. Accepts system and
@@ -31,7 +26,7 @@ export function fromOpenAiMessages(messages: readonly unknown[]): readonly Msg[]
 }
 
 function fromMessage(message: unknown, index: number, names: Map<string, string>): Msg {
-  if (!isObjectOrArray(message)) throw messageError(index, 'is not an object');
+  if (!isRecord(message)) throw messageError(index, 'is not an object');
   const { role, content, name } = message;
   const options = typeof name === 'string' ? { name } : {};
   switch (role) {
@@ -72,10 +67,10 @@ function fromContent(content: unknown, index: number): readonly ContentBlock[] {
 }
 
 function fromPart(part: unknown, index: number): ContentBlock {
-  const { type, text, refusal, image_url: image } = isObjectOrArray(part) ? part : {};
+  const { type, text, refusal, image_url: image } = isRecord(part) ? part : {};
   if (type === 'text' && typeof text === 'string') return { type: 'text', text };
   if (type === 'refusal' && typeof refusal === 'string') return { type: 'text', text: refusal };
-  const { url, detail } = isObjectOrArray(image) ? image : {};
+  const { url, detail } = isRecord(image) ? image : {};
   if (type === 'image_url' && typeof url === 'string')
     return { type: 'image', source: { type: 'url', url }, ...imageDetailFields(detail) };
   throw messageError(index, `has a content part of an unsupported type: ${JSON.stringify(type)}`);
@@ -85,8 +80,8 @@ function fromToolCalls(calls: unknown, index: number): readonly ToolUse[] {
   if (calls == null) return [];
   if (!Array.isArray(calls)) throw messageError(index, 'has `tool_calls` that are not an array');
   return calls.map((call: unknown) => {
-    const { id, function: functionCall } = isObjectOrArray(call) ? call : {};
-    const { name, arguments: text } = isObjectOrArray(functionCall) ? functionCall : {};
+    const { id, function: functionCall } = isRecord(call) ? call : {};
+    const { name, arguments: text } = isRecord(functionCall) ? functionCall : {};
     if (typeof id !== 'string' || typeof name !== 'string' || typeof text !== 'string')
       throw messageError(index, 'has a malformed tool call');
     return { type: 'tool_use', id, name, ...argumentsIn(text) };

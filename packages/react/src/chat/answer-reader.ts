@@ -1,5 +1,5 @@
+import { isRecord } from '@isoloop/core/message';
 import { AgentError } from '@isoloop/core';
-import { isObjectOrArray } from '@isoloop/core/message';
 import { JsonReader } from '@isoloop/core/host';
 import {
   getToolName,
@@ -288,8 +288,7 @@ function withoutUndefined<T = UIMessagePart>(part: Fields): T {
 
 /** Merges metadata at every depth. A list replaces the earlier one. */
 function mergeMetadata(earlier: unknown, addition: unknown): unknown {
-  if (![earlier, addition].every((each) => isObjectOrArray(each) && !Array.isArray(each)))
-    return addition;
+  if (![earlier, addition].every(isRecord)) return addition;
   const result: Record<string, unknown> = { ...(earlier as Fields) };
   for (const [name, value] of Object.entries(addition as Fields)) {
     if (name !== '__proto__' && value !== undefined)

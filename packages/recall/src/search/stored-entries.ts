@@ -1,6 +1,5 @@
 import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
 import { type Entry, joinValue, splitValue, encodeForKey, valueKeys } from '@isoloop/core/memory';
-import { percentDecode } from '@isoloop/core/message';
 import { abortable } from '@isoloop/core/wait';
 
 const formatVersion = 1;
@@ -107,7 +106,7 @@ export class StoredEntries<T extends object> {
   addressOf(key: string): EntryAddress | undefined {
     const [, encoded, revision, values = '1'] =
       /^([^:]+):([0-9a-z]{9}-[\w-]+)(?:~(\d+))?$/.exec(key.slice(this.prefix.length)) ?? [];
-    const group = encoded && percentDecode(encoded);
+    const group = encoded && decodedText(encoded);
     return group && revision ? { key, group, revision, valueCount: Number(values) } : undefined;
   }
 
@@ -268,4 +267,13 @@ function byRevision(a: EntryAddress, b: EntryAddress): number {
 
 function keysOf({ key, valueCount }: EntryAddress): readonly string[] {
   return valueKeys(key, valueCount);
+}
+
+/** Returns the decoded text. Returns `undefined` if a key of another program is not encoded text. */
+function decodedText(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
 }

@@ -11,7 +11,7 @@ import {
   type OptionTable,
 } from '@isoloop/core/error';
 import { sessionIdNames } from '@isoloop/core/host';
-import { isObjectOrArray } from '@isoloop/core/message';
+import { isRecord } from '@isoloop/core/message';
 import { maxTimeoutMs } from '@isoloop/core/wait';
 import type { ConnectOptions } from './connect-agent.ts';
 import type { PagePart } from './page-part.ts';
@@ -263,5 +263,5 @@ export class WorkerLink {
 }
 
 function hasMethod(value: unknown, method: string): boolean {
-  return isObjectOrArray(value) && typeof value[method] === 'function';
+  return isRecord(value) && typeof value[method] === 'function';
 }

@@ -6,13 +6,8 @@ import {
   type ToolResult,
   type ToolUse,
 } from '@isoloop/core';
-import {
-  acceptBlock,
-  argumentsIn,
-  imageDetailFields,
-  isObjectOrArray,
-} from '@isoloop/core/message';
-import { fieldError } from '@isoloop/core/host';
+import { isRecord } from '@isoloop/core/message';
+import { fieldError, acceptBlock, argumentsIn, imageDetailFields } from '@isoloop/core/host';
 
 /**
  * Converts the `input` of a Responses API request to a conversation. Accepts a text, messages with
@@ -55,7 +50,7 @@ class InputReader {
   #reply: ContentBlock[] = [];
 
   read(item: unknown, param: string): void {
-    if (!isObjectOrArray(item)) throw fieldError(param, 'must be an object');
+    if (!isRecord(item)) throw fieldError(param, 'must be an object');
     const { type = 'message', role } = item;
     switch (type) {
       case 'message':
@@ -125,7 +120,7 @@ function fromContent(content: unknown, param: string, field = 'content'): readon
 }
 
 function fromPart(part: unknown, param: string): ContentBlock {
-  const { type, text, refusal } = isObjectOrArray(part) ? part : {};
+  const { type, text, refusal } = isRecord(part) ? part : {};
   switch (type) {
     case 'input_text':
     case 'output_text':

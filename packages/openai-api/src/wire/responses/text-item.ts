@@ -1,4 +1,4 @@
-import { messageIdOf } from '@isoloop/core/message';
+import { messageIdOf } from '@isoloop/core/host';
 import type { AnswerText } from './answer-text.ts';
 import type { ItemRef, UnnumberedEvent } from './response-event.ts';
 import {
