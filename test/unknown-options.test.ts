@@ -284,7 +284,7 @@ const data =
   'searchTerms sessionViewOf shortQuery sleepFor ' +
   'sourcesOf splitValue startOf startOfTexts syncValue systemMessage ' +
   'textHistory textIn textOf textsOf thinkingOf timerMs titleOf ' +
-  'toTimelineEvent todosOf toolMessage toolNameOf toolOf toolResultsOf ' +
+  'toTimelineEvent todosOf toolMessage toolNameOf toolResultsOf ' +
   'toolUsesOf trimRequest trustedCalls turnView typedMessages userMessage ' +
   'userText valueFor valueKeys withControls withEndedCalls withExecute ' +
   'withMethod withoutMark';

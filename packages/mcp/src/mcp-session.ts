@@ -2,7 +2,7 @@ import { isRecord } from '@isoloop/core/message';
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, errorText, type JsonObject } from '@isoloop/core';
 import { fieldsOf } from '@isoloop/core/error';
-import { abortable, maxTimeoutMs, sleepFor, Deadline } from '@isoloop/core/wait';
+import { abortable, sleepFor, Deadline, timerMs } from '@isoloop/core/wait';
 import { toQuestions, type McpAnswers, type McpReply } from './mcp-question.ts';
 import { McpConnection } from './mcp-connection.ts';
 import { toMcpError } from './mcp-error.ts';
@@ -157,7 +157,10 @@ export class McpSession {
   async #connectOnce(options: Parameters<sdk.Client['connect']>[1] = {}): Promise<void> {
     const { transport } = this.#connection;
     // The SDK's types do not compile under `exactOptionalPropertyTypes`.
-    await this.#client.connect(transport as sdk.Transport, { timeout: maxTimeoutMs, ...options });
+    await this.#client.connect(transport as sdk.Transport, {
+      timeout: timerMs(Infinity),
+      ...options,
+    });
     this.#connection.readWith((message) => this.#lister.withoutInvalidTools(message));
   }
 
@@ -205,7 +208,7 @@ async function callTool(
   const options = {
     signal,
     onprogress,
-    timeout: maxTimeoutMs,
+    timeout: timerMs(Infinity),
     allowInputRequired: true,
   } as const;
   let params = call;

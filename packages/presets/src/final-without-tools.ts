@@ -1,6 +1,5 @@
 import type { Middleware, Msg } from '@isoloop/core';
 import { metadataOf } from '@isoloop/core/message';
-import { toolOf } from '@isoloop/core/tool';
 import { withoutMark } from '@isoloop/core/text-protocol';
 
 /**
@@ -12,8 +11,10 @@ export function finalWithoutTools(): Middleware {
   return {
     name: 'finalWithoutTools',
     wrapReply: async (reply, next, run) => {
-      const givesAnswer: GivesAnswer = ({ name }) =>
-        toolOf(run.tools.current, name)?.givesAnswer === true;
+      const givesAnswer: GivesAnswer = ({ name }) => {
+        const found = run.tools.current.find(name);
+        return typeof found === 'object' && found.givesAnswer === true;
+      };
       if (!reply.request?.tools.every(givesAnswer)) return next(reply);
       const message = withoutCalls(reply.message, givesAnswer);
       const isChanged = message !== reply.message;

@@ -1,6 +1,9 @@
-import { friendlyText, defaultErrorText, type FriendlyText } from '@isoloop/core/event';
+import { friendlyText, type FriendlyText } from '@isoloop/core/event';
 import type { AgentResult, Middleware } from '@isoloop/core';
 import { checkFields, either, func, string } from '@isoloop/core/error';
+
+/** The text of a failed result for users whom nobody told more. */
+export const defaultErrorText = 'Something went wrong on my side. Please try again.';
 
 /**
  * Sets the `text` of a failed agent call's result to a text for the user (OxyGent:

@@ -1,7 +1,7 @@
+import { timerMs } from '@isoloop/core/wait';
 import { metadataOf } from '@isoloop/core/message';
 import { checkFields, checkOptions, reportFailure, natural } from '@isoloop/core/error';
 import { AgentError, textOf, tool, type Tool, type Middleware } from '@isoloop/core';
-import { maxTimeoutMs } from '@isoloop/core/wait';
 import { objectInput, textIn } from '@isoloop/core/host';
 import { providedValue } from '@isoloop/core/tool';
 import { lastQuestion, recallOnce, type ReportFailure } from './recall-once.ts';
@@ -75,7 +75,7 @@ function searchTool(options: RetrievalOptions, report: ReportFailure): Tool {
     description,
     input: objectInput({ query }),
     // The search has a time limit of its own.
-    timeoutMs: maxTimeoutMs,
+    timeoutMs: timerMs(Infinity),
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
       const queryText = textIn(input, 'query');

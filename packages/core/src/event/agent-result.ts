@@ -122,7 +122,7 @@ export interface AgentResult<T = unknown> {
 export type FriendlyText = string | ((error: NonNullable<AgentResult['error']>) => string);
 
 /** The text of a failed result for users whom nobody told more. */
-export const defaultErrorText = 'Something went wrong on my side. Please try again.';
+const defaultErrorText = 'Something went wrong on my side. Please try again.';
 
 /**
  * Returns the text for an error. If `text` throws, returns the default text, so that the original

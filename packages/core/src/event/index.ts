@@ -8,11 +8,10 @@ export type {
 } from './agent-event.ts';
 export { checkNewIds } from './agent-input.ts';
 export type { AgentInput, ParsedInput, PlainMessage, SettleInput } from './agent-input.ts';
-export { defaultErrorText, friendlyText, isAnswerReason } from './agent-result.ts';
+export { friendlyText, isAnswerReason } from './agent-result.ts';
 export type { AgentResult, FriendlyText, StopReason } from './agent-result.ts';
 export type { AgentStatus, CallState } from './agent-status.ts';
-export { isMisuse, withControls } from './hook-controls.ts';
-export type { ControlCall, Handling, OnControl } from './hook-controls.ts';
+export type { ControlCall } from './hook-controls.ts';
 export type {
   Awaitable,
   EventControls,
@@ -26,6 +25,5 @@ export type {
   ModifiableEvent,
 } from './hook.ts';
 export type { CheckedInterrupt, InterruptRequest } from './interrupt-request.ts';
-export { checkDecision } from './pending-call.ts';
 export type { Decision, PendingCall } from './pending-call.ts';
 export { AgentStream } from './readers/agent-stream.ts';

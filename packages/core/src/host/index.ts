@@ -130,3 +130,9 @@ export { acceptBlock, acceptMessage, acceptOutput } from '../message/untrusted/a
 export type { AcceptOptions } from '../message/untrusted/accept-untrusted.ts';
 export { addressProblem } from '../message/untrusted/media-source.ts';
 export type { Sender } from '../message/untrusted/untrusted-fields.ts';
+export { isMisuse, withControls } from '../event/hook-controls.ts';
+export type { Handling, OnControl } from '../event/hook-controls.ts';
+export { checkDecision } from '../event/pending-call.ts';
+export { logMemoryOf } from '../memory/memory.ts';
+export { maxTokensFieldOf } from '../model/openai/openai.ts';
+export { isToolContent } from '../tool/tool-call.ts';

@@ -4,4 +4,4 @@ export type { HaltReason as Stopped } from './halt.ts';
 export { monotonicNow } from './monotonic.ts';
 export { retryableOnce } from './retryable-once.ts';
 export { syncValue } from './sync-value.ts';
-export { maxTimeoutMs, sleepFor, timerMs } from './timer.ts';
+export { sleepFor, timerMs } from './timer.ts';

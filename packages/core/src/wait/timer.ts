@@ -1,5 +1,5 @@
 /** Longest wait that `setTimeout` accepts, in milliseconds: about 24.8 days. */
-export const maxTimeoutMs: number = 2 ** 31 - 1;
+const maxTimeoutMs = 2 ** 31 - 1;
 
 /**
  * Returns the nearest time that `setTimeout` and `setInterval` accept. They fire at once after a

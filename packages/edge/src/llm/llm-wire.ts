@@ -1,7 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { isRecord } from '@isoloop/core/message';
-import { fieldError, readMessages, addressProblem } from '@isoloop/core/host';
-import { maxTokensFieldOf } from '@isoloop/core/openai';
+import { fieldError, readMessages, addressProblem, maxTokensFieldOf } from '@isoloop/core/host';
 import type { LlmUpstream } from './llm-options.ts';
 import { fieldsOf, type RequestBody } from '../http/request-body.ts';
 

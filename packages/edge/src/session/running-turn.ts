@@ -1,4 +1,3 @@
-import { logMemoryOf } from '@isoloop/core/memory';
 import type { Memory, ReActAgent } from '@isoloop/core';
 import {
   answerSoFar,
@@ -9,6 +8,7 @@ import {
   type QueuedTurn,
   type TurnInput,
   type TurnQueue,
+  logMemoryOf,
 } from '@isoloop/core/host';
 import type { LiveTurn } from '../settings/handler-parts.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';

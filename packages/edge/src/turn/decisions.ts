@@ -1,7 +1,6 @@
 import { AgentError, type Decision } from '@isoloop/core';
-import { checkDecision } from '@isoloop/core/event';
 import type { Caller, EdgeLimits } from '../settings/handler-options.ts';
-import { checkDecisionSize, decisionError, fieldError } from '@isoloop/core/host';
+import { checkDecisionSize, decisionError, fieldError, checkDecision } from '@isoloop/core/host';
 
 /**
  * Reads the decisions that a client posted. Throws `INVALID_INPUT` for an invalid or unknown field.

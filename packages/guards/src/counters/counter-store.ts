@@ -7,7 +7,7 @@ import {
   optional,
   type OptionTable,
 } from '@isoloop/core/error';
-import { maxAttempts, backOff, type ContentionOptions } from '@isoloop/core/memory';
+import { backOff, type ContentionOptions } from '@isoloop/core/memory';
 
 /**
  * Time window of a counter. The window begins with the first amount above 0 and lasts `durationMs`
@@ -60,6 +60,9 @@ export function inMemoryCounters(options: { readonly maxKeys?: number } = {}): C
 const inMemoryCountersOptions: OptionTable<{ readonly maxKeys?: number }> = {
   maxKeys: optional(nonNegative),
 };
+
+/** Number of attempts before a write gives up. The waits between them take about 45 seconds. */
+const maxAttempts = 100;
 
 /** How `storedCounters()` retries writes. */
 export interface StoredCountersOptions extends ContentionOptions {}

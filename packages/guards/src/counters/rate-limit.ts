@@ -1,8 +1,10 @@
 import type { Msg, Run } from '@isoloop/core';
 import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
-import { keyPrefix } from '@isoloop/core/memory';
 import { inputGuardOf, type InputGuard } from '../input/input-guard.ts';
 import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
+
+/** Beginning of the keys of these values in a store. */
+export const keyPrefix = 'rate:';
 
 /** How many agent calls `rateLimit()` lets a user make in a minute and in an hour. */
 export interface RateLimitOptions extends CounterOptions {
@@ -28,7 +30,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
   ];
   const check = async (input: readonly Msg[], run: Run) => {
     for (const { window, limit, durationMs } of windows) {
-      const count = await add(run, `${keyPrefix.rate}${window}:`, 1, durationMs);
+      const count = await add(run, `${keyPrefix}${window}:`, 1, durationMs);
       if (count.total > limit) return limitReached(count);
     }
     return input;

@@ -9,13 +9,15 @@ import {
   withMethod,
   type OptionTable,
 } from '@isoloop/core/error';
-import { keyPrefix } from '@isoloop/core/memory';
 import { addUsage, withStream } from '@isoloop/core/model';
 import { arc, type TokenProfile } from '@isoloop/core/tokens';
 import { inputGuardOf } from '../input/input-guard.ts';
 import { reporter } from '../rejection.ts';
 import { deltasText, estimateUsage } from '../estimate-usage.ts';
 import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
+
+/** Beginning of the keys of these values in a store. */
+export const keyPrefix = 'spend:';
 
 /** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
 export interface SpendCapOptions extends CounterOptions {
@@ -62,7 +64,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
   const report = reporter(options);
   const unreportedIn = perRun(() => new Set<UnreportedRequest>());
   const check = async (input: readonly Msg[], run: Run) => {
-    const count = await add(run, keyPrefix.spend, 0, windowMs);
+    const count = await add(run, keyPrefix, 0, windowMs);
     return count.total < limit ? input : limitReached(count);
   };
   const spend = async (usage: Usage, run: Run): Promise<void> => {
@@ -71,7 +73,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
     try {
       amount = price(usage, run.model.modelId);
     } finally {
-      await add(run, keyPrefix.spend, isAmount(amount) ? amount : limit, windowMs);
+      await add(run, keyPrefix, isAmount(amount) ? amount : limit, windowMs);
     }
     if (!isAmount(amount))
       throw new AgentError(

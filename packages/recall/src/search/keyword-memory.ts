@@ -15,11 +15,13 @@ import {
   checkId,
   reportFailure,
 } from '@isoloop/core/error';
-import { keyPrefix } from '@isoloop/core/memory';
 import type { LongTermMemory, LongTermRecord } from '../long-term-store.ts';
 import { searchTerms } from '@isoloop/core/tokens';
 import { StoredEntries } from './stored-entries.ts';
 import { termIndex } from './term-index.ts';
+
+/** Beginning of the keys of these values in a store. */
+export const keyPrefix = 'ltm:';
 
 /** Where a keyword memory keeps its records, and how many. */
 export interface KeywordMemoryOptions {
@@ -86,7 +88,7 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
   const search = termIndex(searchTerms({ stopWords }));
   const records = new StoredEntries<StoredRecord>({
     store,
-    kind: keyPrefix.longTerm,
+    kind: keyPrefix,
     namespace,
     words: { entry: 'long-term record', group: 'session id' },
     isUnique: false,

@@ -13,7 +13,6 @@ import {
   checkId,
   reportFailure,
 } from '@isoloop/core/error';
-import { keyPrefix } from '@isoloop/core/memory';
 import type { RetrievedDocument } from '@isoloop/core/message';
 import { type ChunkOptions, chunkText } from './chunk-text.ts';
 import type { RetrieveOptions, Retriever } from './retriever.ts';
@@ -21,6 +20,9 @@ import { searchTerms, shortQuery, type SearchTerms } from '@isoloop/core/tokens'
 import { StoredEntries } from './stored-entries.ts';
 import { termIndex, type IndexedText } from './term-index.ts';
 import type MiniSearch from 'minisearch';
+
+/** Beginning of the keys of these values in a store. */
+export const keyPrefix = 'docs:';
 
 /** A text of any length that can be searched. */
 export interface SearchDocument {
@@ -152,7 +154,7 @@ function storedRetriever(
   const { store, namespace = 'default' } = source;
   const entries = new StoredEntries<SearchDocument>({
     store,
-    kind: keyPrefix.documents,
+    kind: keyPrefix,
     namespace,
     words: { entry: 'document', group: 'document id' },
     isUnique: true,

@@ -1,6 +1,6 @@
 import { AgentError, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
-import { chatModel, type RunInfo } from '@isoloop/core/model';
-import { checkFields } from '@isoloop/core/error';
+import type { RunInfo } from '@isoloop/core/model';
+import { checkFields, withMethod } from '@isoloop/core/error';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /**
@@ -32,7 +32,11 @@ interface Reply {
  * the model only when the agent asks for the batch.
  */
 export function pageModel(model: ChatModel): PagePart {
-  checkFields('pageModel()', { model }, { model: chatModel });
+  checkFields(
+    'pageModel()',
+    { model },
+    { model: withMethod('stream', 'a model such as browserModel()') },
+  );
   const { provider, modelId, features } = model;
   const replies = new Map<number, Reply>();
   return pagePart<ModelPageCall>(

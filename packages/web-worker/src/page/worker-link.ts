@@ -12,7 +12,7 @@ import {
 } from '@isoloop/core/error';
 import { sessionIdNames } from '@isoloop/core/host';
 import { isRecord } from '@isoloop/core/message';
-import { maxTimeoutMs } from '@isoloop/core/wait';
+import { timerMs } from '@isoloop/core/wait';
 import type { ConnectOptions } from './connect-agent.ts';
 import type { PagePart } from './page-part.ts';
 import {
@@ -150,7 +150,7 @@ export class WorkerLink {
 
   #watchSilence(): void {
     const { signal } = this.connection;
-    const quarterMs = Math.min(this.#options.timeoutMs / 4, maxTimeoutMs);
+    const quarterMs = timerMs(this.#options.timeoutMs / 4);
     const timer = setInterval(() => this.#countSilence(), quarterMs);
     signal.addEventListener('abort', () => {
       clearInterval(timer);

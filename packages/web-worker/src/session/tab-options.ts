@@ -1,3 +1,4 @@
+import { timerMs } from '@isoloop/core/wait';
 import { AgentError } from '@isoloop/core';
 import {
   checkOptions,
@@ -7,7 +8,6 @@ import {
   positive,
   type OptionTable,
 } from '@isoloop/core/error';
-import { maxTimeoutMs } from '@isoloop/core/wait';
 
 /** Options for tabs that share a session. */
 export interface TabsOptions {
@@ -41,10 +41,10 @@ export function tabSettings(options: TabsOptions | false = {}): TabSettings | un
   if (options === false) return undefined;
   checkOptions('exposeAgent(): tabs', options, tabsOptions);
   const { scope = 'isoloop', attempts = 3, stalledAfterMs = 10_000 } = options;
-  if (stalledAfterMs > maxTimeoutMs)
+  if (stalledAfterMs > timerMs(stalledAfterMs))
     throw new AgentError(
       'CONFIGURATION',
-      `exposeAgent(): tabs: stalledAfterMs must be at most ${maxTimeoutMs}.`,
+      `exposeAgent(): tabs: stalledAfterMs must be at most ${timerMs(Infinity)}.`,
     );
   return navigator.locks && hasChannels() ? { scope, attempts, stalledAfterMs } : undefined;
 }

@@ -4,12 +4,8 @@ import { checkId } from '../../error/check-id.ts';
 /** Beginning of the keys of each kind of stored value. One store may hold all kinds. */
 export const keyPrefix = {
   session: 's:',
-  longTerm: 'ltm:',
-  documents: 'docs:',
   result: 'result:',
   summary: 'summary:',
-  rate: 'rate:',
-  spend: 'spend:',
 } as const;
 
 /** Keys in the `state` of a session's log. */
@@ -17,6 +13,7 @@ export const titleKey = 'title';
 export const valuesKey = 'values';
 export const groupsKey = 'groups';
 export const signatureKey = 'signature';
+/** Key of the calls that a person decided elsewhere; see `endedCallsOf`. */
 export const endedCallsKey = 'endedCalls';
 
 /** Returns the keys of `count` values that belong together: `first`, `first:1`, `first:2`, … */

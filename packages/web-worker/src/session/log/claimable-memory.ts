@@ -1,5 +1,5 @@
+import { logMemoryOf } from '@isoloop/core/host';
 import { AgentError, type LogMemory, type Memory, type SessionMemory } from '@isoloop/core';
-import { logMemoryOf } from '@isoloop/core/memory';
 
 /**
  * Memory with a log that one worker claims, and from which another tab can continue a run:

@@ -1,5 +1,6 @@
+import { isMisuse } from '@isoloop/core/host';
 import type { AgentEvent, Awaitable } from '@isoloop/core';
-import { isMisuse, type Hook, type HookControls } from '@isoloop/core/event';
+import type { Hook, HookControls } from '@isoloop/core/event';
 import type { HookPageResult, HookPageCall } from '../../page/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
 import type { HookEventKey, HookOffer, PageOffer } from '../../wire/protocol.ts';

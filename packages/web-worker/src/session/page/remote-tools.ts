@@ -1,6 +1,5 @@
-import { acceptOutput } from '@isoloop/core/host';
+import { acceptOutput, isToolContent } from '@isoloop/core/host';
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
-import { isToolContent } from '@isoloop/core/tool';
 import { isPageGone, type PageCallOptions } from './page-link.ts';
 import { pagesFor, type ToolPages } from './tool-page.ts';
 import type { ToolPageResult, PageToolProgress, ToolPageCall } from '../../page/page-tools.ts';
