@@ -2,11 +2,10 @@ export type { AgentOptions, CallOptions } from './react-agent/react-agent.ts';
 export { AgentStream } from './event/readers/agent-stream.ts';
 export { ReActAgent } from './react-agent/react-agent.ts';
 export { AgentError, errorText } from './error/agent-error.ts';
-export type { AgentErrorCode, AgentErrorData, AgentErrorOptions } from './error/agent-error.ts';
-export type { AgentEvent, AgentEventBase, EventBatch, EventOf } from './event/agent-event.ts';
+export type { AgentErrorCode, AgentErrorData } from './error/agent-error.ts';
+export type { AgentEvent, EventBatch, EventOf } from './event/agent-event.ts';
 export type { AgentResult, StopReason } from './event/agent-result.ts';
-export type { IncompleteReason } from './model/finish-reason.ts';
-export type { Awaitable, HookEvent, Hooks } from './event/hook.ts';
+export type { Awaitable, Hooks } from './event/hook.ts';
 export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
 export type { AgentLimits } from './react-agent/react-agent.ts';
@@ -14,10 +13,10 @@ export type { AgentInput, PlainMessage } from './event/agent-input.ts';
 export type { OnLimit } from './answer/on-limit.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';
 export type { Run } from './agent/seam/run.ts';
-export { InMemoryMemory, type InMemoryOptions } from './memory/in-memory-memory.ts';
+export { InMemoryMemory } from './memory/in-memory-memory.ts';
 export type { KeyValueStore } from './memory/store/key-value-store.ts';
 export { MemoryStore } from './memory/store/memory-store.ts';
-export type { ExtendedMemory, LogMemory, Memory } from './memory/memory.ts';
+export type { ExtendedMemory, Memory } from './memory/memory.ts';
 export { listSessions, type SessionInfo } from './memory/list-sessions.ts';
 export { SessionMemory } from './memory/session-memory.ts';
 export type { SessionMemoryOptions } from './memory/session-memory-options.ts';
@@ -47,12 +46,10 @@ export type {
   Msg,
   Role,
 } from './message/msg.ts';
-export type { HostedTool } from './message/provider-metadata.ts';
 export type { JsonObject, JsonValue } from './message/json.ts';
 export type {
   ChatModel,
   GenerateOptions,
-  GenerateSettings,
   ModelContext,
   ModelDelta,
   ModelFeatures,

@@ -1,9 +1,9 @@
+import type { HookEvent } from '@isoloop/core/event';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import {
   AgentError,
   type AgentEvent,
-  type HookEvent,
   type Middleware,
   ReActAgent,
   type AgentOptions,

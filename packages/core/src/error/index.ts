@@ -31,9 +31,4 @@ export { maskSecrets } from './mask-secrets.ts';
 export type { AllFields, FieldTable, Kind, OptionTable, OtherNames } from './option-table.ts';
 export { callListener, reportFailure } from './report-failure.ts';
 export { userErrorText } from './user-error-text.ts';
-export type {
-  GuardCategory,
-  UserErrorKey,
-  UserErrorTextOptions,
-  UserErrorTexts,
-} from './user-error-text.ts';
+export type { GuardCategory, UserErrorTextOptions, UserErrorTexts } from './user-error-text.ts';

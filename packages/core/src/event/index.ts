@@ -1,16 +1,9 @@
-export type {
-  AgentEvent,
-  AgentEventBase,
-  EventBatch,
-  EventData,
-  EventOf,
-  EventType,
-} from './agent-event.ts';
+export type { AgentEvent, EventBatch, EventOf, EventType } from './agent-event.ts';
 export { checkNewIds } from './agent-input.ts';
 export type { AgentInput, ParsedInput, PlainMessage, SettleInput } from './agent-input.ts';
 export { friendlyText, isAnswerReason } from './agent-result.ts';
 export type { AgentResult, FriendlyText, StopReason } from './agent-result.ts';
-export type { AgentStatus, CallState } from './agent-status.ts';
+export type { CallState } from './agent-status.ts';
 export type { ControlCall } from './hook-controls.ts';
 export type {
   Awaitable,
@@ -20,10 +13,7 @@ export type {
   HookEvent,
   HookHandler,
   Hooks,
-  Jump,
-  JumpReason,
-  ModifiableEvent,
 } from './hook.ts';
-export type { CheckedInterrupt, InterruptRequest } from './interrupt-request.ts';
+export type { InterruptRequest } from './interrupt-request.ts';
 export type { Decision, PendingCall } from './pending-call.ts';
 export { AgentStream } from './readers/agent-stream.ts';

@@ -2,7 +2,7 @@ export { InMemoryMemory } from './in-memory-memory.ts';
 export type { InMemoryOptions } from './in-memory-memory.ts';
 export { listSessions } from './list-sessions.ts';
 export type { SessionInfo } from './list-sessions.ts';
-export type { ExtendedMemory, LogMemory, Memory, RunEnd } from './memory.ts';
+export type { ExtendedMemory, LogMemory, Memory } from './memory.ts';
 export { repairSession } from './repair-session.ts';
 export type { SessionMemoryOptions } from './session-memory-options.ts';
 export { SessionMemory } from './session-memory.ts';

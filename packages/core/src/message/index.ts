@@ -44,5 +44,5 @@ export { answerOf, currentTurn, isQuestion } from './turns.ts';
 export { parseHistory, parseMessages } from './validate-message.ts';
 export { maskParameters } from './mask-parameters.ts';
 export type { MessageMetadata } from './metadata.ts';
-export type { DefinedFields } from './json.ts';
 export type { Source } from './provider-metadata.ts';
+export type { DefinedFields } from './json.ts';

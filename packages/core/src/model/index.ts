@@ -2,7 +2,6 @@ export { addUsage, noUsage, runInfo } from './chat-model.ts';
 export type {
   ChatModel,
   GenerateOptions,
-  GenerateSettings,
   ModelContext,
   ModelDelta,
   ModelFeatures,
@@ -24,8 +23,7 @@ export type { Fetch } from './http/http-model.ts';
 export { boundedModel } from './reply/bounded-model.ts';
 export type { ModelBounds } from './reply/bounded-model.ts';
 export { addExtras } from './reply/deltas.ts';
-export type { BlockExtras, FinishDelta, TextDelta } from './reply/deltas.ts';
-export type { ReplyPiece } from './reply/reply-assembler.ts';
 export { showToolMedia } from './show-tool-media.ts';
 export { withStream, wrapModel } from './wrap-model.ts';
 export type { ModelMiddleware } from './wrap-model.ts';
+export type { BlockExtras } from './reply/deltas.ts';

@@ -1,7 +1,6 @@
 export { memoryConformance } from './memory-conformance.ts';
 export type { MemoryConformanceOptions } from './memory-conformance.ts';
 export { modelConformance } from './model-conformance.ts';
-export type { HttpModelUnderTest, OtherModelUnderTest } from './model-conformance.ts';
 export type { ConformanceCall, ConformanceReply } from './model-outcome.ts';
 export { brokenRules } from './request-rules/broken-rules.ts';
 export type { BrokenRule, RequestWire } from './request-rules/broken-rules.ts';
@@ -14,3 +13,4 @@ export type {
 } from './scripted-model.ts';
 export { keyValueStoreConformance } from './store-conformance.ts';
 export type { TestFramework } from './test-framework.ts';
+export type { HttpModelUnderTest, OtherModelUnderTest } from './model-conformance.ts';

@@ -17,6 +17,6 @@ export {
 export { searchTerms, shortQuery } from './search-terms.ts';
 export type { SearchTerms } from './search-terms.ts';
 export { TokenCalibration, withCalibration } from './token-calibration.ts';
-export type { ObservedRequest, TokenCalibrationOptions } from './token-calibration.ts';
-export type { TokenProfile, ToolCosts } from './token-profile.ts';
+export type { TokenCalibrationOptions } from './token-calibration.ts';
+export type { TokenProfile } from './token-profile.ts';
 export type { SearchTermsOptions, Segment } from './search-terms.ts';

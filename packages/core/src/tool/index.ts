@@ -8,20 +8,11 @@ export type { ForkOptions, ToolSet } from './set/tool-set.ts';
 export { Toolkit } from './set/toolkit.ts';
 export type { ToolGroup, ToolGroupOptions, ToolkitOptions } from './set/toolkit.ts';
 export { deniedResult, errorResult, hasResult, notStarted, withExecute } from './tool-call.ts';
-export type {
-  ExecuteWrapper,
-  NotStarted,
-  PreparedCall,
-  ReadyCall,
-  Suspension,
-  ToolCall,
-  ToolOutcome,
-} from './tool-call.ts';
+export type { ToolCall, ToolOutcome } from './tool-call.ts';
 export { tool } from './tool.ts';
 export type {
   ReplayPolicy,
   Tool,
-  ToolChanges,
   ToolContent,
   ToolContext,
   ToolOptions,
@@ -29,3 +20,4 @@ export type {
   ToolSource,
   TypedTool,
 } from './tool.ts';
+export type { ExecuteWrapper } from './tool-call.ts';

@@ -1,10 +1,16 @@
 import type { AgentError, JsonObject, ModelDelta } from '@isoloop/core';
 import { startOf } from '@isoloop/core/message';
-import type { RunInfo, FinishDelta, TextDelta } from '@isoloop/core/model';
+import type { RunInfo } from '@isoloop/core/model';
 import type { TokenProfile } from '@isoloop/core/tokens';
 import { applyRule } from './apply-rule.ts';
 import { RuleRejection, type CheckedRule } from './checked-rule.ts';
-import { GuardedText, GuardedValue, type GuardedPart, type ToolInput } from './guarded-parts.ts';
+import {
+  GuardedText,
+  GuardedValue,
+  type GuardedPart,
+  type ToolInput,
+  type TextDelta,
+} from './guarded-parts.ts';
 import type { OutputAction, ReviewContext } from './output-rule.ts';
 import { RuleWindow } from './rule-window.ts';
 
@@ -64,7 +70,7 @@ export class GuardedReply {
   #releasedLength = 0;
   /** Whether any part of the reply was released. */
   isReleased = false;
-  finish: FinishDelta | undefined;
+  finish: Extract<ModelDelta, { type: 'finish' }> | undefined;
 
   constructor(
     guards: ReplyGuards,

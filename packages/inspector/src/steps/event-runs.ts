@@ -1,6 +1,5 @@
 import {
   type AgentEvent,
-  type IncompleteReason,
   type JsonValue,
   type Msg,
   type PendingCall,
@@ -8,7 +7,7 @@ import {
   textOf,
   toolUsesOf,
 } from '@isoloop/core';
-import { addUsage, incompleteReason, noUsage } from '@isoloop/core/model';
+import { addUsage, incompleteReason, noUsage, type IncompleteReason } from '@isoloop/core/model';
 import { metadataOf } from '@isoloop/core/message';
 import type { EventChange } from '@isoloop/core/observe';
 import type {

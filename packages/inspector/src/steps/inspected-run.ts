@@ -1,12 +1,5 @@
-import type {
-  AgentErrorData,
-  IncompleteReason,
-  JsonValue,
-  Msg,
-  PendingCall,
-  ToolSchema,
-  Usage,
-} from '@isoloop/core';
+import type { IncompleteReason } from '@isoloop/core/model';
+import type { AgentErrorData, JsonValue, Msg, PendingCall, ToolSchema, Usage } from '@isoloop/core';
 import type { EventChange } from '@isoloop/core/observe';
 
 /**

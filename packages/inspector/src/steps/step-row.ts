@@ -1,4 +1,5 @@
-import { textOf, type IncompleteReason } from '@isoloop/core';
+import type { IncompleteReason } from '@isoloop/core/model';
+import { textOf } from '@isoloop/core';
 import type { InspectedRun, InspectedStep, StepOf } from './inspected-run.ts';
 import { briefly, count, duration, plural, size } from './shown-text.ts';
 

@@ -1,5 +1,6 @@
+import type { LogMemory } from '@isoloop/core/memory';
 import { logMemoryOf } from '@isoloop/core/host';
-import { AgentError, type LogMemory, type Memory, type SessionMemory } from '@isoloop/core';
+import { AgentError, type Memory, type SessionMemory } from '@isoloop/core';
 
 /**
  * Memory with a log that one worker claims, and from which another tab can continue a run:
