@@ -3,14 +3,20 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region hide-field
 import type { AgentEvent, Middleware } from '@isoloop/core';
 
-/** Hides a field of JSON texts, such as tool results, from readers. Model and log have it. */
+/** Hides a field of JSON texts from readers: in results and arguments of tools. */
 export function hideField(field: string): Middleware {
-  const pattern = new RegExp(`("${field}":\\s*)"[^"]*"`, 'g');
-  const hide = (_key: string, value: unknown): unknown =>
-    typeof value === 'string' ? value.replace(pattern, '$1"hidden"') : value;
+  const text = new RegExp(`("${field}":\\s*)"(?:[^"\\\\]|\\\\.)*"`, 'g');
+  const hide = (key: string, value: unknown): unknown => {
+    if (key === field) return 'hidden';
+    return typeof value === 'string' ? value.replace(text, '$1"hidden"') : value;
+  };
   return {
     name: 'hideField',
-    mapEvent: (event) => JSON.parse(JSON.stringify(event, hide)) as AgentEvent,
+    mapEvent(event) {
+      // A delta has a piece of the arguments. Readers get all of them with `pre-acting`.
+      if (event.type === 'tool-input-chunk') return { ...event, delta: '' };
+      return JSON.parse(JSON.stringify(event, hide)) as AgentEvent;
+    },
   };
 }
 // #endregion
@@ -20,10 +26,13 @@ test('a middleware of your own hides a field from readers only', async () => {
   const account = tool({
     name: 'account',
     description: 'The account of the user.',
-    input: { type: 'object', properties: {} },
-    execute: () => ({ name: 'Ann', iban: 'DE75 5121 0800' }),
+    input: { type: 'object', properties: { iban: { type: 'string' } } },
+    execute: () => ({ name: 'Ann "A"', iban: 'DE75 "5121" 0800' }),
   });
-  const model = new ScriptedModel([{ toolCalls: [{ name: 'account' }] }, 'It is yours.']);
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'account', input: { iban: 'DE75 9' } }] },
+    'It is yours.',
+  ]);
   const agent = new ReActAgent({
     name: 'bank',
     model,

@@ -80,7 +80,7 @@ export interface Middleware extends AgentHook {
   /**
    * Returns the event that readers get instead of `event`, or nothing to leave it as it is. A
    * changed `run-end` also changes the result of the agent call. Hooks and the log get the original
-   * event. Not called for text and argument deltas. It is synchronous: a promise, or an event of
+   * event. Not called for the deltas of texts. It is synchronous: a promise, or an event of
    * another type, fails the agent call with `HOOK_ERROR`.
    */
   mapEvent?(event: AgentEvent, run: Run): AgentEvent | void;

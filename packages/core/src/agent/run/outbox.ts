@@ -197,9 +197,9 @@ export class Outbox {
     const mapping = middlewareWith(run.setup, 'mapEvent');
     if (!mapping.length) return events;
     const readersEvents: AgentEvent[] = [];
-    // No call per delta, because there are thousands of them.
+    // No call per delta of a text, because there are thousands of them.
     for (const event of events)
-      readersEvents.push('delta' in event ? event : mapEvent(run, mapping, event));
+      readersEvents.push(isTextDelta(event) ? event : mapEvent(run, mapping, event));
     return readersEvents;
   }
 }
@@ -210,6 +210,10 @@ export class Outbox {
  */
 function fromOwnAgent(event: AgentEvent, depth: number): AgentEvent {
   return { ...event, agentPath: event.agentPath.slice(depth) };
+}
+
+function isTextDelta({ type }: AgentEvent): boolean {
+  return type === 'reasoning-chunk' || type === 'summary-chunk';
 }
 
 function mapEvent(
