@@ -60,14 +60,20 @@ export class Inbox {
 
   /**
    * Offers a new agent call until its turn. Resolves with its result, or with `undefined` if it has
-   * to wait for its turn. Rejects if it is refused or aborted.
+   * to wait for its turn. Rejects if it is aborted, or with the error of the handler that refuses it.
    */
   join(call: JoiningCall, queuedTurn: Promise<unknown>): Promise<AgentResult | undefined> {
-    const joined = new Promise<AgentResult | undefined>((resolve) => {
+    const joined = new Promise<AgentResult | undefined>((resolve, reject) => {
       const offer: Offer<unknown> = (handler) => {
-        const answer = handler.join?.(call);
-        if (answer) resolve(answer);
-        return answer;
+        try {
+          const answer = handler.join?.(call);
+          if (answer) resolve(answer);
+          return answer;
+        } catch (error) {
+          // Only the new call fails, not the run that adds a handler.
+          reject(error);
+          return true;
+        }
       };
       if (this.offer(offer)) return;
       this.keep(offer);

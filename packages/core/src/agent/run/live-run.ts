@@ -1,6 +1,5 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkId } from '../../error/check-id.ts';
-import { reportFailure } from '../../error/report-failure.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import { checkInterrupt, modesMiddleware } from '../../event/interrupt-request.ts';
@@ -139,13 +138,13 @@ export class LiveRun {
 
   /**
    * Offers a request that came before its handler. Nobody waits for the answer any more, and the
-   * running call must not fail because of a request that is not valid.
+   * running call must not fail because of a request that is not valid. Its result gets the error.
    */
   #offerLate(offer: () => boolean | undefined): boolean | undefined {
     try {
       return offer();
     } catch (error) {
-      reportFailure('interrupt(): the request was dropped.', undefined, error);
+      this.totals.warnings.push(AgentError.from(error).toJSON());
       return false;
     }
   }

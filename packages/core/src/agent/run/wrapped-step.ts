@@ -37,7 +37,8 @@ type Out<K extends WrapperKey> = Awaited<ReturnType<NonNullable<Middleware[K]>>>
 
 /**
  * Runs the step `inner` inside the wrappers `key` of all middleware. The first one is the
- * outermost. `recover`: returns the outcome of a wrapper or of the step if it fails.
+ * outermost. `recover`: returns the outcome of a wrapper that fails. Without wrappers, that of the
+ * step.
  */
 export function runWrapped<K extends StepKey>(
   run: WrappedRun,

@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { assistantMessage, toolMessage, type ToolUse } from '../../message/msg.ts';
+import { errorResult } from '../../tool/tool-call.ts';
+import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+
+const callOf = (id: string): ToolUse => ({ type: 'tool_use', id, name: 'pay', input: { id } });
+const [one, two] = [callOf('one'), callOf('two')];
+
+test('the messages say which calls are open, in the order of the calls', async () => {
+  const { run } = liveRun();
+  await openWith(run, assistantMessage([one, two]));
+  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['one', 'two']);
+  await run.log.append([toolMessage(errorResult(one, 'no'))]);
+  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['two']);
+  expect(run.calls.isOpen(one)).toBe(false);
+  expect(run.calls.stateOf(one)).toBeUndefined();
+});
+
+test.each([
+  ['counts as started', 'interrupt', true],
+  ['may run', 'run', false],
+] as const)(
+  'a call without a note %s if the memory says `%s`',
+  async (_what, unnotedCalls, started) => {
+    const memory = new InMemoryMemory([assistantMessage([one])], { unnotedCalls });
+    const { run } = liveRun({ memory });
+    await run.log.open();
+    expect(run.calls.open).toEqual([{ toolUse: one, state: { started }, isNoted: false }]);
+    expect(run.calls.isOpen(one)).toBe(true);
+  },
+);
+
+test('suspend() keeps what a call waits for, and markReady() ends the wait', async () => {
+  const { run } = liveRun();
+  await openWith(run, assistantMessage([one]));
+  run.calls.suspend(one, { suspended: true, reason: 'Who?', details: { x: 1 } });
+  const pending = { toolUseId: 'one', name: 'pay', input: { id: 'one' }, kind: 'suspended' };
+  expect(run.calls.pending).toEqual([{ ...pending, reason: 'Who?', details: { x: 1 } }]);
+  const changed = { ...one, input: { id: 'changed' } };
+  run.calls.markReady(run.calls.open[0]!, changed);
+  expect(run.calls.pending).toEqual([]);
+  expect(run.calls.open[0]).toMatchObject({ toolUse: changed, state: { started: false } });
+});
+
+test('a decision is kept for a call without notes, too', async () => {
+  const memory = new InMemoryMemory([assistantMessage([one])]);
+  const { run } = liveRun({ memory });
+  await run.log.open();
+  const decision = { toolUseId: 'one', type: 'approve' } as const;
+  run.calls.applyNotes([{ kind: 'decision', decision }]);
+  expect(run.calls.stateOf(one)).toMatchObject({ started: true, decision });
+});
+
+test('applyMessages() drops the states of removed calls before it opens those of new messages', async () => {
+  const { run } = liveRun();
+  const earlier = assistantMessage([one]);
+  await openWith(run, earlier);
+  run.calls.applyNotes([{ kind: 'call-started', toolUseId: 'one' }]);
+  await run.log.edit({ remove: [earlier.id], append: [assistantMessage([one, two])] });
+  expect(run.calls.stateOf(one)?.started).toBeFalsy();
+  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['one', 'two']);
+});
