@@ -15,7 +15,7 @@ import {
 } from '@isoloop/core';
 import { type OutputMode, structured } from '@isoloop/core/output';
 import { isCutOff } from '@isoloop/core/host';
-import { openToolUses } from '../../packages/core/src/message/tool-pairs.ts';
+import { openToolUses } from '../../packages/core/src/message/conversation/tool-pairs.ts';
 import { createUiMessageEncoder } from '@isoloop/core/stream';
 import { spreadPoints } from '../faults/inject-faults.ts';
 import { historyFaults } from '../support/history-faults.ts';

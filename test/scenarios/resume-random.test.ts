@@ -16,7 +16,7 @@ import {
   ReActAgent,
 } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/event';
-import { openToolUses } from '../../packages/core/src/message/tool-pairs.ts';
+import { openToolUses } from '../../packages/core/src/message/conversation/tool-pairs.ts';
 import { historyFaults, requestFaults } from '../support/history-faults.ts';
 import { orderFaults } from '../support/order-faults.ts';
 import { randomOf } from '../random-of.ts';

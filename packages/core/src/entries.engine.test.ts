@@ -19,6 +19,7 @@ import { approvals } from '@isoloop/core/approval';
 import { classifyError } from '@isoloop/core/error';
 import { AgentStream } from '@isoloop/core/event';
 import { mapTexts } from '@isoloop/core/message';
+import { checkOptions, string } from '@isoloop/core/options';
 import { addUsage, noUsage } from '@isoloop/core/model';
 import { retry } from '@isoloop/core/resilience';
 import { reuseResults } from '@isoloop/core/results';
@@ -173,6 +174,17 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
     'Hello',
   ],
   './error': [async () => classifyError(new Error('socket hang up')).code, 'MODEL_UNREACHABLE'],
+  './options': [
+    async () => {
+      const check = (): void => checkOptions('f()', { a: 1 }, { a: string });
+      try {
+        return check();
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
+    'f(): a must be a string; got 1.',
+  ],
   './message': [async () => mapTexts([], (text) => text), []],
   './model': [async () => addUsage(noUsage, { inputTokens: 2, outputTokens: 1 }).inputTokens, 2],
   './event': [

@@ -1,15 +1,11 @@
 import { AgentError, type JsonObject } from '@isoloop/core';
 import {
-  func,
-  object,
-  optional,
-  string,
-  type OptionTable,
   userErrorText,
   type UserErrorTextOptions,
   type GuardCategory,
   reportFailure,
 } from '@isoloop/core/error';
+import { func, object, optional, string, type OptionTable } from '@isoloop/core/options';
 import { isRecord } from '@isoloop/core/message';
 
 /** Reason why a guard or a rule lets a text not pass. */

@@ -16,7 +16,7 @@ import {
   type OptionTable,
   type OtherNames,
   checkFields,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { AgentError, type JsonObject, type ReplayPolicy, type Tool } from '@isoloop/core';
 import type { StandardSchema } from '@isoloop/core/schema';
 

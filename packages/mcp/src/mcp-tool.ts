@@ -1,6 +1,7 @@
 import type * as sdk from '@modelcontextprotocol/client';
 import { AgentError, type JsonObject, tool, type Tool } from '@isoloop/core';
-import { fieldsOf, checkFields, func, object } from '@isoloop/core/error';
+import { fieldsOf } from '@isoloop/core/error';
+import { checkFields, func, object } from '@isoloop/core/options';
 import { isRecord, omitUndefined } from '@isoloop/core/message';
 import { parametersIssue, toolNameOf } from '@isoloop/core/model';
 import type { StandardSchema } from '@isoloop/core/schema';

@@ -1,4 +1,4 @@
-import { checkNoOptions } from '@isoloop/core/error';
+import { checkNoOptions } from '@isoloop/core/options';
 import { type Middleware, AgentError, errorText } from '@isoloop/core';
 import { perRun, definePreset } from '@isoloop/core/agent';
 import { summaryFallback } from '@isoloop/core/answer';

@@ -1,4 +1,4 @@
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions } from '@isoloop/core/options';
 import { textOf } from '@isoloop/core';
 import {
   contextPolicy,

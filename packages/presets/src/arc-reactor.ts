@@ -1,4 +1,4 @@
-import { checkNoOptions } from '@isoloop/core/error';
+import { checkNoOptions } from '@isoloop/core/options';
 import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
 import { injectionGuard, lengthGuard, rateLimit } from '@isoloop/guards';
 import { classifyModelErrors, retry } from '@isoloop/core/resilience';

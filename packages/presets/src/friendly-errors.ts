@@ -1,6 +1,6 @@
 import { friendlyText, type FriendlyText } from '@isoloop/core/event';
 import type { AgentResult, Middleware } from '@isoloop/core';
-import { checkFields, either, func, string } from '@isoloop/core/error';
+import { checkFields, either, func, string } from '@isoloop/core/options';
 
 /** The text of a failed result for users whom nobody told more. */
 export const defaultErrorText = 'Something went wrong on my side. Please try again.';

@@ -12,7 +12,7 @@ import {
   string,
   whole,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { showToolMedia } from '@isoloop/core/model';
 import { omitUndefined, userText } from '@isoloop/core/message';
 import { modelTimeout, retry, toolRetry } from '@isoloop/core/resilience';

@@ -1,5 +1,5 @@
 import { toolUsesOf } from '@isoloop/core';
-import { checkNoOptions } from '@isoloop/core/error';
+import { checkNoOptions } from '@isoloop/core/options';
 import type { AgentEvent, Middleware, Run } from '@isoloop/core';
 
 /**

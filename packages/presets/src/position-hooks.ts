@@ -9,7 +9,7 @@ import {
   optional,
   string,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import type {
   AgentEvent,
   EventOf,

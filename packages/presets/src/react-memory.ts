@@ -1,5 +1,5 @@
 import { stepsStart } from './steps-start.ts';
-import { checkNoOptions } from '@isoloop/core/error';
+import { checkNoOptions } from '@isoloop/core/options';
 import { currentTurn, pairedForModel } from '@isoloop/core/message';
 import { toolUsesOf, type Msg, type AgentResult, type Middleware, type Run } from '@isoloop/core';
 

@@ -8,7 +8,7 @@ import {
   optional,
   withMethod,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { positionHooks, type PositionHook } from './position-hooks.ts';
 import {
   promptVariables,

@@ -8,7 +8,7 @@ import {
   optional,
   withMethod,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { arc, countMessage, type TokenProfile } from '@isoloop/core/tokens';
 import {
   type ContextMiddleware,

@@ -14,6 +14,7 @@ import {
   type MessageContext,
   type Msg,
 } from '@isoloop/core';
+import { fieldsOf } from '@isoloop/core/error';
 import {
   checkFields,
   either,
@@ -28,8 +29,7 @@ import {
   withMethod,
   type FieldTable,
   type OptionTable,
-  fieldsOf,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { Deadline } from '@isoloop/core/wait';
 import type { Retriever } from './search/retriever.ts';
 import { shortQuery, estimateTokens, type TokenProfile } from '@isoloop/core/tokens';

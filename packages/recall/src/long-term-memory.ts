@@ -14,6 +14,7 @@ import {
   type Run,
 } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
+import { reportFailure, fieldsOf } from '@isoloop/core/error';
 import {
   checkFields,
   checkOptions,
@@ -25,9 +26,7 @@ import {
   positive,
   withMethod,
   type OptionTable,
-  reportFailure,
-  fieldsOf,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { isAnswerReason } from '@isoloop/core/event';
 import { fence, metadataOf, startOf } from '@isoloop/core/message';
 import { recallOnce, lastQuestion } from './recall-once.ts';

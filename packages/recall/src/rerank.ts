@@ -1,4 +1,4 @@
-import { checkOptions, optional, share, type OptionTable } from '@isoloop/core/error';
+import { checkOptions, optional, share, type OptionTable } from '@isoloop/core/options';
 import type { RetrievedDocument } from '@isoloop/core/message';
 import { searchTerms } from '@isoloop/core/tokens';
 

@@ -1,6 +1,7 @@
 import { timerMs } from '@isoloop/core/wait';
 import { metadataOf } from '@isoloop/core/message';
-import { checkFields, checkOptions, reportFailure, natural } from '@isoloop/core/error';
+import { reportFailure } from '@isoloop/core/error';
+import { checkFields, checkOptions, natural } from '@isoloop/core/options';
 import { AgentError, textOf, tool, type Tool, type Middleware } from '@isoloop/core';
 import { objectInput, textIn } from '@isoloop/core/host';
 import { providedValue } from '@isoloop/core/tool';

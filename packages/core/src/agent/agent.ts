@@ -1,8 +1,8 @@
 import type { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { array, optional } from '../error/kinds.ts';
-import type { FieldTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { array, optional } from '../error/options/kinds.ts';
+import type { FieldTable } from '../error/options/option-table.ts';
 import { decisionsMiddleware } from '../event/pending-call.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { checkHook } from '../event/check-hook.ts';
@@ -18,9 +18,9 @@ import {
   type AgentInput,
   type ParsedInput,
 } from '../event/agent-input.ts';
-import { KeptConversation } from '../message/conversation.ts';
+import { KeptConversation } from '../message/conversation/conversation.ts';
 import type { Msg } from '../message/msg.ts';
-import { inRequestOrder } from '../message/tool-pairs.ts';
+import { inRequestOrder } from '../message/conversation/tool-pairs.ts';
 import { onAbort } from '../wait/abort.ts';
 import { markHandled } from '../wait/mark-handled.ts';
 import { toolList, toolsIn, type ToolSet } from '../tool/set/tool-set.ts';
@@ -42,7 +42,7 @@ import type { AgentSettings, KernelCallOptions, KernelOptions } from './kernel-o
 import type { AgentHook, Middleware } from './middleware.ts';
 import { runSetup, type RunSetup } from './run/run-setup.ts';
 import { otherCallNames } from './other-names.ts';
-import { systemMessages } from '../message/system-message.ts';
+import { systemMessages } from '../message/conversation/system-message.ts';
 import { LiveRun } from './run/live-run.ts';
 import { RunObject } from './seam/run-object.ts';
 import { flatList } from './use-list.ts';

@@ -1,5 +1,5 @@
 import { missingMiddleware, misconfigured } from '../error/agent-error.ts';
-import { checkId } from '../error/check-id.ts';
+import { checkId } from '../error/options/check-id.ts';
 import { checkTool, requiredMiddleware, type Tool } from '../tool/tool.ts';
 import type {
   AgentSettings,
@@ -11,8 +11,8 @@ import { checkHandlers, hookFields } from '../event/check-hook.ts';
 import type { Middleware, UseList } from './middleware.ts';
 import { pickFields, omitUndefined } from '../message/json.ts';
 import { withDefaults, withoutRemoved, flatList } from './use-list.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions, unknownOption } from '../error/check-options.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions, unknownOption } from '../error/options/check-options.ts';
 import {
   anything,
   array,
@@ -26,8 +26,8 @@ import {
   optional,
   string,
   withMethod,
-} from '../error/kinds.ts';
-import type { Kind, OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { Kind, OptionTable } from '../error/options/option-table.ts';
 import { generateOptions } from '../model/chat-model.ts';
 import { chatModel } from '../model/model-kind.ts';
 import { toolSource } from '../tool/set/tool-source-kind.ts';

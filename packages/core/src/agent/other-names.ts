@@ -1,4 +1,4 @@
-import type { OtherNames } from '../error/option-table.ts';
+import type { OtherNames } from '../error/options/option-table.ts';
 import type { GenerateOptions } from '../model/chat-model.ts';
 import type { KernelCallOptions, KernelLimits, KernelOptions } from './kernel-options.ts';
 

@@ -1,5 +1,5 @@
-import { func } from '../error/kinds.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { func } from '../error/options/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 import { misconfigured } from '../error/agent-error.ts';
 import type { RunInfo } from '../model/chat-model.ts';
 import type { LiveRun } from './run/live-run.ts';

@@ -8,8 +8,8 @@ import {
 import { omitUndefined, pickFields } from '../message/json.ts';
 import type { GenerateOptions, GenerateSettings } from '../model/chat-model.ts';
 import type { Middleware, UseList } from './middleware.ts';
-import { array } from '../error/kinds.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { array } from '../error/options/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 
 /** Middleware of presets. A later one replaces it, even if the preset was spread into the list. */
 const ofPresets = new WeakSet<Middleware>();

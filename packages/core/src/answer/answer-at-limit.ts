@@ -1,8 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { isEnding, type Next } from '../agent/next.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { AgentEventBase, EventOf } from '../event/agent-event.ts';
 import type { ReplyPiece } from '../model/reply/reply-assembler.ts';
 import type { ReachedLimit, OnLimit } from './on-limit.ts';

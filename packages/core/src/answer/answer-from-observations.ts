@@ -1,7 +1,7 @@
-import { isQuestion, currentTurn } from '../message/turns.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { isQuestion, currentTurn } from '../message/conversation/turns.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import {
   blocksOf,
   outputText,
@@ -11,7 +11,7 @@ import {
   type Msg,
 } from '../message/msg.ts';
 import { isMedia } from '../message/media/media.ts';
-import { shortenResults } from '../message/shorten-results.ts';
+import { shortenResults } from '../message/conversation/shorten-results.ts';
 import { summarize } from './summarize.ts';
 import type { OnLimit } from './on-limit.ts';
 

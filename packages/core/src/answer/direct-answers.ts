@@ -1,4 +1,4 @@
-import { checkNoOptions } from '../error/check-options.ts';
+import { checkNoOptions } from '../error/options/check-options.ts';
 import type { Middleware, Run } from '../agent/middleware.ts';
 import { isEnding } from '../agent/next.ts';
 import { toolResultsOf, type MessageContent, type ToolResult, type Msg } from '../message/msg.ts';

@@ -1,6 +1,6 @@
-import { checkOptions } from '../error/check-options.ts';
-import { func, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { textOf, type Msg } from '../message/msg.ts';
 import type { CompleteReply, OnLimit, ReachedLimit } from './on-limit.ts';
 import type { Run } from '../agent/middleware.ts';

@@ -1,8 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { either, func, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { either, func, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { maskSecrets } from '../error/mask-secrets.ts';
 import { friendlyText, type FriendlyText } from '../event/agent-result.ts';
 import { answerAtLimit } from './answer-at-limit.ts';

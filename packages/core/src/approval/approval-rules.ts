@@ -1,7 +1,7 @@
 import { misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { isNamePattern, nameMatcher } from '../tool/name-pattern.ts';

@@ -1,9 +1,9 @@
 import type { Middleware, Run } from '../agent/middleware.ts';
 import { nestedWraps } from '../agent/nested.ts';
 import { perRun } from '../agent/per-run.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, func, nonNegative, object, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, func, nonNegative, object, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { ReasonFor } from './approval-need.ts';
 import { approvalRules, type ApprovalRules } from './approval-rules.ts';
 import type { ApprovalMiddleware } from './approving-agent.ts';

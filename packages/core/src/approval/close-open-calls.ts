@@ -1,7 +1,7 @@
 import type { Middleware, OpenCall, Run } from '../agent/middleware.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { toolResultsOf, type ToolResult, type ToolUse } from '../message/msg.ts';
 import { decidedResult, interruptedResult, mayHaveStarted } from '../tool/tool-call.ts';

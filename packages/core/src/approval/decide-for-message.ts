@@ -2,7 +2,7 @@ import type { CallState } from '../event/agent-status.ts';
 import { waitsForApproval, type Decision } from '../event/pending-call.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { logMemoryOf } from '../memory/memory.ts';
-import { openToolUses } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/conversation/tool-pairs.ts';
 import { interruptedResult } from '../tool/tool-call.ts';
 import type { Agent } from '../agent/agent.ts';
 

@@ -1,7 +1,7 @@
 import { isEnding, type Next } from '../agent/next.ts';
 import type { InnerStep, Middleware, OpenCall, Round, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
-import { newestRound } from '../message/turns.ts';
+import { newestRound } from '../message/conversation/turns.ts';
 import { notStarted, withoutStart } from '../tool/tool-call.ts';
 import { isUndecided, type ReasonFor } from './approval-need.ts';
 

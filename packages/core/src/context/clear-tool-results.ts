@@ -1,4 +1,4 @@
-import { checkOptions } from '../error/check-options.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   boolean,
   either,
@@ -9,8 +9,8 @@ import {
   strings,
   whole,
   withMethod,
-} from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { isReply } from '../message/metadata.ts';
 import { toolResultsOf, type ContentBlock, type Msg } from '../message/msg.ts';
 import { memoize } from '../model/formatter/formatter.ts';

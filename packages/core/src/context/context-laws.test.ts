@@ -13,7 +13,7 @@ import type { ContextPolicy, FittedContext } from './context-policy.ts';
 import { fitContext } from './fit-context.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 import { summarizeHistory } from './summarize-history.ts';
-import { turnsOf } from '../message/turns.ts';
+import { turnsOf } from '../message/conversation/turns.ts';
 import { weightedHistory } from '@isoloop/presets';
 
 const allSeeds = seeds({ quick: 80, full: 400 });

@@ -1,8 +1,8 @@
 import type { Middleware, Run } from '../agent/middleware.ts';
 import type { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { array, func, nonNegative } from '../error/kinds.ts';
-import type { FieldTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { array, func, nonNegative } from '../error/options/kinds.ts';
+import type { FieldTable } from '../error/options/option-table.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, RunInfo, ToolSchema, Usage } from '../model/chat-model.ts';
 

@@ -1,6 +1,6 @@
-import { checkOptions } from '../error/check-options.ts';
-import { nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import {
   contextPolicy,
   type ContextMiddleware,

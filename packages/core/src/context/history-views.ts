@@ -1,9 +1,9 @@
-import { checkNoOptions } from '../error/check-options.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { whole } from '../error/kinds.ts';
+import { checkNoOptions } from '../error/options/check-options.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { whole } from '../error/options/kinds.ts';
 import { isCorrection } from '../message/metadata.ts';
 import { contextPolicy, headEnd, type ContextMiddleware } from './context-policy.ts';
-import { answerOf, isAnswered, turnsOf } from '../message/turns.ts';
+import { answerOf, isAnswered, turnsOf } from '../message/conversation/turns.ts';
 import type { ContentBlock, Msg } from '../message/msg.ts';
 import { memoize } from '../model/formatter/formatter.ts';
 import { arc } from '../tokens/arc-profile.ts';

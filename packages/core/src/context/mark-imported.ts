@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { ContentBlock, Msg } from '../message/msg.ts';
 import { metadataOf } from '../message/metadata.ts';
 import { memoize } from '../model/formatter/formatter.ts';

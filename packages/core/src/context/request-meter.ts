@@ -1,6 +1,6 @@
 import { misconfigured } from '../error/agent-error.ts';
-import { nonNegative, optional, withMethod } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { nonNegative, optional, withMethod } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Msg } from '../message/msg.ts';
 import { headEnd, type ContextRequest } from './context-policy.ts';
 import { arc } from '../tokens/arc-profile.ts';

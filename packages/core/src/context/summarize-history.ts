@@ -1,5 +1,5 @@
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   boolean,
   either,
@@ -11,8 +11,8 @@ import {
   string,
   whole,
   withMethod,
-} from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { chatModel } from '../model/model-kind.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import type { Msg } from '../message/msg.ts';

@@ -1,9 +1,9 @@
 import { keyPrefix } from '../memory/store/storage-keys.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { string, whole } from '../error/kinds.ts';
-import type { FieldTable } from '../error/option-table.ts';
-import { checkId } from '../error/check-id.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { string, whole } from '../error/options/kinds.ts';
+import type { FieldTable } from '../error/options/option-table.ts';
+import { checkId } from '../error/options/check-id.ts';
 import { fence } from '../message/text.ts';
 import type { Msg } from '../message/msg.ts';
 import { markAsProgram } from '../message/metadata.ts';

@@ -1,7 +1,7 @@
 import { AgentError, fieldOf, fieldsOf } from './agent-error.ts';
 import { addSecretForms, maskSecrets } from './mask-secrets.ts';
-import { array } from './kinds.ts';
-import { checkFields } from './check-fields.ts';
+import { array } from './options/kinds.ts';
+import { checkFields } from './options/check-fields.ts';
 
 /** Maximum number of errors in one log entry, so that a cycle of causes ends. */
 const maxErrors = 10;

@@ -1,7 +1,7 @@
 import { fieldOf, type AgentErrorCode } from './agent-error.ts';
-import { checkOptions } from './check-options.ts';
-import { object, optional, string } from './kinds.ts';
-import type { OptionTable } from './option-table.ts';
+import { checkOptions } from './options/check-options.ts';
+import { object, optional, string } from './options/kinds.ts';
+import type { OptionTable } from './options/option-table.ts';
 import { userErrorTexts } from './user-error-texts.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { MessageContext, Msg, ToolResult, ToolUse } from '../message/msg.ts
 import { isMessage } from '../message/is-message.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import { checkDecision, type Decision } from './pending-call.ts';
-import { openToolUses } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/conversation/tool-pairs.ts';
 
 /**
  * Input of an agent call: a text, one or more messages, or decisions about pending tool calls. A

@@ -1,12 +1,12 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import type { AgentEvent } from './agent-event.ts';
 import { checkNewIds, eachTime } from './agent-input.ts';
 import { isBlock, isMessage, isToolResult } from '../message/is-message.ts';
 import { jsonForm } from '../message/json.ts';
 import { generateOptions } from '../model/chat-model.ts';
 import type { Msg } from '../message/msg.ts';
-import { pairedForModel, openToolUses } from '../message/tool-pairs.ts';
+import { pairedForModel, openToolUses } from '../message/conversation/tool-pairs.ts';
 
 const areMessages = (value: unknown): value is readonly Msg[] =>
   Array.isArray(value) && value.every(isMessage);

@@ -1,7 +1,7 @@
 import type { Hook } from './hook.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { anything, func, number, object, oneOf, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { anything, func, number, object, oneOf, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { EventType } from './agent-event.ts';
 
 /** All events. `checkHandlers()` tests their handlers. */

@@ -1,10 +1,10 @@
 import { invalidInput, fieldOf } from '../error/agent-error.ts';
 import type { MessageContext, Msg } from '../message/msg.ts';
 import { toMessages } from './agent-input.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { either, object, oneOf, optional, string } from '../error/kinds.ts';
-import type { AllFields, OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { either, object, oneOf, optional, string } from '../error/options/kinds.ts';
+import type { AllFields, OptionTable } from '../error/options/option-table.ts';
 
 /**
  * Request of `interrupt()` to the running agent call. `stop` (default) ends the call with `message`

@@ -1,10 +1,10 @@
 import type { MessageContent } from '../message/msg.ts';
 import { jsonForm, type JsonObject, type JsonValue } from '../message/json.ts';
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { anything, oneOf, optional, string } from '../error/kinds.ts';
-import type { OptionTable, WithField } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { anything, oneOf, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable, WithField } from '../error/options/option-table.ts';
 import { isCompleteBlock, isOutput } from '../message/is-message.ts';
 
 /** Tool call that waits for a person or another program. */

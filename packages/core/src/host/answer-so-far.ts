@@ -4,7 +4,7 @@ import type { Memory } from '../memory/memory.ts';
 import { isCorrection } from '../message/metadata.ts';
 import { toolResultsOf, toolUsesOf, type Msg } from '../message/msg.ts';
 import { hostedToolOf } from '../message/provider-metadata.ts';
-import { isQuestion } from '../message/turns.ts';
+import { isQuestion } from '../message/conversation/turns.ts';
 import type { UiChunk } from '../stream/ui/ui-chunk.ts';
 import type { UiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { lastRun } from './last-run.ts';

@@ -2,7 +2,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { AgentInput } from '../event/agent-input.ts';
 import type { Decision } from '../event/pending-call.ts';
 import type { Msg } from '../message/msg.ts';
-import { isQuestion } from '../message/turns.ts';
+import { isQuestion } from '../message/conversation/turns.ts';
 import { decideForMessage, type DecideForMessageOptions } from '../approval/decide-for-message.ts';
 import { acceptDecisions, usableDecisions, type DecidingAgent } from './client-decisions.ts';
 import { noQuestionError, type TurnRequest } from './turn-request.ts';

@@ -125,7 +125,7 @@ export { endedCallsKey } from '../memory/store/storage-keys.ts';
 export { argumentsIn } from '../message/call-arguments.ts';
 export { messageIdOf } from '../message/msg.ts';
 export { imageDetailFields } from '../message/provider-metadata.ts';
-export { titleOf } from '../message/turns.ts';
+export { titleOf } from '../message/conversation/turns.ts';
 export { acceptBlock, acceptMessage, acceptOutput } from '../message/untrusted/accept-untrusted.ts';
 export type { AcceptOptions } from '../message/untrusted/accept-untrusted.ts';
 export { addressProblem } from '../message/untrusted/media-source.ts';

@@ -3,7 +3,7 @@ import type { Decision } from '../event/pending-call.ts';
 import { resumptionOf } from '../memory/log/resumption.ts';
 import { logMemoryOf, type Memory } from '../memory/memory.ts';
 import { toolResultsOf, toolUsesOf, type Msg } from '../message/msg.ts';
-import { isQuestion } from '../message/turns.ts';
+import { isQuestion } from '../message/conversation/turns.ts';
 import { runsHere } from './client-decisions.ts';
 import { lastRun, pendingCallsOf } from './last-run.ts';
 

@@ -1,7 +1,7 @@
 import type { Agent } from '../agent/agent.ts';
 import { logMemoryOf } from '../memory/memory.ts';
 import { titleKey } from '../memory/store/storage-keys.ts';
-import { titleOf } from '../message/turns.ts';
+import { titleOf } from '../message/conversation/turns.ts';
 import { storedView } from './last-run.ts';
 
 /**

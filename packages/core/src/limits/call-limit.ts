@@ -1,8 +1,8 @@
 import type { Run } from '../agent/middleware.ts';
 import type { Ending } from '../agent/next.ts';
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import { nonNegative, oneOf, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { nonNegative, oneOf, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { ownPrefix } from '../state/state-key.ts';
 
 /** How many calls a run and a session may have, and what happens after the last one. */

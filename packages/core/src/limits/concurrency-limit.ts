@@ -1,6 +1,6 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { withMethod } from '../error/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { withMethod } from '../error/options/kinds.ts';
 import { parentRuns } from '../tool/context-token.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 

@@ -1,5 +1,5 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import { callLimit, limitEnding, callLimitOptions, type CallLimitOptions } from './call-limit.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { Middleware, OpenCall, Run } from '../agent/middleware.ts';
 import { isNewAnswer, type Next } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { allowTools, toolOf } from '../tool/set/tool-set.ts';
 import { errorResult } from '../tool/tool-call.ts';
 

@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { either, infinity, natural, nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { either, infinity, natural, nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 
 /** How many callers of a `Semaphore` may wait. */
 export interface SemaphoreOptions {

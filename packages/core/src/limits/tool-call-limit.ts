@@ -1,9 +1,9 @@
 import type { Middleware, OpenCall, Round, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { toolOf } from '../tool/set/tool-set.ts';
 import {

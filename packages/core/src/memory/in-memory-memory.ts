@@ -1,11 +1,11 @@
-import { KeptConversation } from '../message/conversation.ts';
+import { KeptConversation } from '../message/conversation/conversation.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ExtendedMemory, RunEnd } from './memory.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { anything, iterable } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { anything, iterable } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 
 /** What happens to tool calls without a result in the messages that a memory begins with. */
 export interface InMemoryOptions {

@@ -1,7 +1,7 @@
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { parseHead } from './log/stored-head.ts';
 import { keyPrefix } from './store/storage-keys.ts';

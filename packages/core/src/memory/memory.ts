@@ -1,5 +1,5 @@
 import type { AgentStatus, CallState } from '../event/agent-status.ts';
-import type { KeptConversation } from '../message/conversation.ts';
+import type { KeptConversation } from '../message/conversation/conversation.ts';
 import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ReplySlot } from '../model/chat-model.ts';

@@ -1,5 +1,5 @@
-import { boolean, func, nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { boolean, func, nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import type { ContentionOptions } from './store/back-off.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError, misconfigured, invalidInput } from '../error/agent-error.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import { KeptConversation } from '../message/conversation.ts';
+import { KeptConversation } from '../message/conversation/conversation.ts';
 import type { Msg } from '../message/msg.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
@@ -19,9 +19,9 @@ import { SessionFold } from './log/session-fold.ts';
 import type { SessionView } from './log/session-view.ts';
 import type { LogMemory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
 import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { oneOf, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { oneOf, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 
 /**
  * Keeps a conversation in a store, so that another process or a later visit continues it. The

@@ -1,5 +1,5 @@
-import { func } from '../error/kinds.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { func } from '../error/options/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 import type { SummaryStore } from './store/key-value-store.ts';
 import type { LogNote } from './log/log-record.ts';
 import type { SessionMemory } from './session-memory.ts';

@@ -7,8 +7,8 @@ import {
   oneOf,
   optional,
   share,
-} from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { JsonObject } from '../message/json.ts';
 import type { MediaBlock, Msg } from '../message/msg.ts';
 

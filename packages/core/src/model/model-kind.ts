@@ -1,5 +1,5 @@
-import { withMethod } from '../error/kinds.ts';
-import type { Kind } from '../error/option-table.ts';
+import { withMethod } from '../error/options/kinds.ts';
+import type { Kind } from '../error/options/option-table.ts';
 import type { ChatModel } from './chat-model.ts';
 
 /** A `ChatModel`. */

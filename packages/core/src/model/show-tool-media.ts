@@ -1,9 +1,9 @@
-import { checkNoOptions } from '../error/check-options.ts';
+import { checkNoOptions } from '../error/options/check-options.ts';
 import { blocksOf, toolResultsOf, hasToolResults } from '../message/msg.ts';
 import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
 import { isMedia, mediaPlaceholder } from '../message/media/media.ts';
 import { markAsProgram } from '../message/metadata.ts';
-import { oncePerGroup, resultGroups } from '../message/tool-pairs.ts';
+import { oncePerGroup, resultGroups } from '../message/conversation/tool-pairs.ts';
 import type { ModelFeatures } from './chat-model.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 

@@ -1,6 +1,6 @@
 import { misconfigured } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { func, object } from '../error/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { func, object } from '../error/options/kinds.ts';
 import type { ChatModel } from './chat-model.ts';
 
 /** Wrapper of a model: a middleware of an agent, or an argument of `wrapModel`. */

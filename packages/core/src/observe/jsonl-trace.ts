@@ -5,10 +5,10 @@ import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { maskErrors, maskParameters } from '../message/mask-parameters.ts';
 import type { JsonValue } from '../message/json.ts';
 import { syncValue } from '../wait/sync-value.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, func, nonNegative, optional, withMethod } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, func, nonNegative, optional, withMethod } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { eventHandlers } from '../event/check-hook.ts';
 
 /** Which events `jsonlTrace()` writes, and how it hides secrets. */

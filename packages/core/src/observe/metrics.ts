@@ -1,8 +1,8 @@
 import type { AgentError, AgentErrorCode } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, object, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, object, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { callListener } from '../error/report-failure.ts';
 import type { EventOf } from '../event/agent-event.ts';
 import { omitUndefined } from '../message/json.ts';

@@ -1,5 +1,5 @@
-import { array } from '../error/kinds.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { array } from '../error/options/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 import { perRun } from '../agent/per-run.ts';
 import type { Middleware, UseList, Run } from '../agent/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';

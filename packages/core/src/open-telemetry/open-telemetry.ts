@@ -1,8 +1,8 @@
 import type { ContextAPI, TraceAPI, Tracer } from '@opentelemetry/api';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, object, optional, withMethod } from '../error/kinds.ts';
-import type { FieldTable, OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, object, optional, withMethod } from '../error/options/kinds.ts';
+import type { FieldTable, OptionTable } from '../error/options/option-table.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';

@@ -1,6 +1,6 @@
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, func, natural, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, func, natural, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { JsonValue } from '../message/json.ts';
 import { readSchema, type InferOutput, type Schema, type SchemaLike } from '../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';

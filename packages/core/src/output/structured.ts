@@ -1,7 +1,7 @@
 import { misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, natural, oneOf, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, natural, oneOf, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
 import { textForm } from './text-form.ts';

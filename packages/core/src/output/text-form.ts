@@ -1,7 +1,7 @@
 import type { Run } from '../agent/middleware.ts';
 import { isPlain, isObjectOrArray, parseJson, type JsonValue } from '../message/json.ts';
 import { textOf, type Msg } from '../message/msg.ts';
-import { afterSystem, systemTextAdder } from '../message/system-message.ts';
+import { afterSystem, systemTextAdder } from '../message/conversation/system-message.ts';
 import { formatInstruction } from '../schema/output-format.ts';
 import type { Schema, Validation } from '../schema/schema.ts';
 import type { AnswerParts, ParsedOutput, OutputForm } from './output-form.ts';

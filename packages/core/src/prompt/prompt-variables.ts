@@ -1,7 +1,7 @@
 import { AgentError, invalidInput } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { either, func, object, oneOf, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { either, func, object, oneOf, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { omitUndefined, type JsonValue } from '../message/json.ts';
 import { textOf, type Msg } from '../message/msg.ts';

@@ -1,5 +1,5 @@
-import { oneOf, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { oneOf, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { FeatureOptions } from '../agent/kernel-options.ts';
 
 declare module '../agent/kernel-options.ts' {

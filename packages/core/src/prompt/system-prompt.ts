@@ -7,9 +7,9 @@ import {
 } from '../message/retrieved-document.ts';
 import { readSchema, type SchemaLike } from '../schema/schema.ts';
 import { formatInstruction } from '../schema/output-format.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { array, either, func, object, oneOf, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { array, either, func, object, oneOf, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 
 /** Parts of a system prompt, in the order in which `systemPrompt()` joins them. */
 export interface SystemPromptOptions {

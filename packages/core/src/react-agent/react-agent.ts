@@ -31,8 +31,8 @@ import type { Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { omitUndefined } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
-import { anything, array, boolean, either, func, oneOf, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { anything, array, boolean, either, func, oneOf, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 
 /** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
 export type AgentLimits = KernelLimits & RunLimits;

@@ -1,7 +1,7 @@
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';

@@ -1,7 +1,7 @@
 import { AgentError, type AgentErrorCode } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { watchReply, type ReplyEnd } from '../model/reply/watch-reply.ts';
 import { callListener } from '../error/report-failure.ts';

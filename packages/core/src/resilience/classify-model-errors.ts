@@ -1,4 +1,4 @@
-import { checkNoOptions } from '../error/check-options.ts';
+import { checkNoOptions } from '../error/options/check-options.ts';
 import { AgentError, errorText } from '../error/agent-error.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';

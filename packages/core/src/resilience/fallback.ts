@@ -1,8 +1,8 @@
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { array, boolean, func, object, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { array, boolean, func, object, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { boundedModel } from '../model/reply/bounded-model.ts';
 import { runInfo, type ChatModel, type ModelRequest, type RunInfo } from '../model/chat-model.ts';

@@ -1,7 +1,7 @@
 import { AgentError, misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { Deadline } from '../wait/deadline.ts';
 import { monotonicNow } from '../wait/monotonic.ts';

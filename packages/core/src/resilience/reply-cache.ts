@@ -1,5 +1,5 @@
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   array,
   boolean,
@@ -10,8 +10,8 @@ import {
   oneOf,
   optional,
   string,
-} from '../error/kinds.ts';
-import type { FieldTable, OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { FieldTable, OptionTable } from '../error/options/option-table.ts';
 import { callListener, reportFailure } from '../error/report-failure.ts';
 import type { Awaitable } from '../event/hook.ts';
 import {

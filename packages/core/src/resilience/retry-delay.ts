@@ -1,6 +1,6 @@
 import { AgentError } from '../error/agent-error.ts';
-import { func, nonNegative, optional } from '../error/kinds.ts';
-import type { OptionTable, OtherNames } from '../error/option-table.ts';
+import { func, nonNegative, optional } from '../error/options/kinds.ts';
+import type { OptionTable, OtherNames } from '../error/options/option-table.ts';
 import { classifyError } from '../error/classify-error.ts';
 import { callListener } from '../error/report-failure.ts';
 import { runInfo, type RunInfo } from '../model/chat-model.ts';

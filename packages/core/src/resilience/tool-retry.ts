@@ -1,8 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { optional, strings } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { optional, strings } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { isSuspension, withExecute } from '../tool/tool-call.ts';
 import {
   otherRetryNames,

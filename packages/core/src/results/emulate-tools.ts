@@ -1,7 +1,15 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, nonNegative, object, oneOf, optional, string, strings } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import {
+  func,
+  nonNegative,
+  object,
+  oneOf,
+  optional,
+  string,
+  strings,
+} from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { chatModel } from '../model/model-kind.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { fence } from '../message/text.ts';

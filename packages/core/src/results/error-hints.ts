@@ -1,4 +1,4 @@
-import { checkNoOptions } from '../error/check-options.ts';
+import { checkNoOptions } from '../error/options/check-options.ts';
 import { isReply } from '../message/metadata.ts';
 import {
   outputText,

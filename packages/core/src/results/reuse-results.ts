@@ -1,6 +1,6 @@
-import { checkOptions } from '../error/check-options.ts';
-import { optional, strings } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { optional, strings } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { sortedJson } from '../message/json.ts';
 import type { ToolResult } from '../message/msg.ts';
 import type { Middleware, Run } from '../agent/middleware.ts';

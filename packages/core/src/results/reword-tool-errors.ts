@@ -1,7 +1,7 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, optional, strings } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, optional, strings } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { reportFailure } from '../error/report-failure.ts';
 import { outputText } from '../message/msg.ts';

@@ -1,7 +1,7 @@
 import { invalidInput, fieldOf } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import {
   createMessage,
   outputText,
@@ -14,7 +14,7 @@ import {
 import { fence } from '../message/text.ts';
 import { isObjectOrArray, parseJson, type JsonObject } from '../message/json.ts';
 import { markAsProgram } from '../message/metadata.ts';
-import { newestRound } from '../message/turns.ts';
+import { newestRound } from '../message/conversation/turns.ts';
 import { memoize } from '../model/formatter/formatter.ts';
 import { objectInput } from '../schema/schema.ts';
 import { tool } from '../tool/tool.ts';

@@ -1,7 +1,7 @@
 import { errorText, misconfigured, type AgentError } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { anything } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { anything } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import {
   dereference,
   validate,

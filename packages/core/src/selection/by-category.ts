@@ -1,5 +1,5 @@
-import { checkFields } from '../error/check-fields.ts';
-import { array, strings } from '../error/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { array, strings } from '../error/options/kinds.ts';
 import { nameMatcher } from '../tool/name-pattern.ts';
 import type { ToolSelector } from './select-tools.ts';
 

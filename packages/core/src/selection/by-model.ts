@@ -1,5 +1,5 @@
 import { AgentError, fieldOf } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   either,
   infinity,
@@ -9,8 +9,8 @@ import {
   string,
   strings,
   whole,
-} from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { chatModel } from '../model/model-kind.ts';
 import { fence } from '../message/text.ts';
 import { parseJson } from '../message/json.ts';

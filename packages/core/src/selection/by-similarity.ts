@@ -1,7 +1,7 @@
 import { invalidInput } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, either, func, infinity, optional, share, whole } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, either, func, infinity, optional, share, whole } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { RecentMap } from '../wait/recent-map.ts';
 import { bestOf, type ByWordsOptions } from './by-words.ts';

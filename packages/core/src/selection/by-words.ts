@@ -1,6 +1,6 @@
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, either, infinity, optional, whole } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, either, infinity, optional, whole } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { ToolSelector } from './select-tools.ts';
 import { isObjectOrArray, type JsonObject } from '../message/json.ts';
 import { searchTerms, shortQuery } from '../tokens/search-terms.ts';

@@ -1,11 +1,11 @@
-import { isQuestion } from '../message/turns.ts';
+import { isQuestion } from '../message/conversation/turns.ts';
 import { metadataOf } from '../message/metadata.ts';
 import type { Middleware, Run } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { either, func, infinity, optional, strings, whole } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { either, func, infinity, optional, strings, whole } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { textOf, type Msg } from '../message/msg.ts';
 import { abortable } from '../wait/abort.ts';
 import type { RunInfo, ToolSchema, Usage } from '../model/chat-model.ts';

@@ -1,6 +1,6 @@
 import { shortenText } from '../message/text.ts';
 import { misconfigured, fieldOf } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   boolean,
   either,
@@ -11,8 +11,8 @@ import {
   string,
   strings,
   whole,
-} from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { parseJson } from '../message/json.ts';
 import { outputText, toolResultsOf, type Msg } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';

@@ -1,6 +1,6 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   array,
   either,
@@ -11,13 +11,13 @@ import {
   optional,
   string,
   whole,
-} from '../error/kinds.ts';
-import type { FieldTable, OptionTable } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { FieldTable, OptionTable } from '../error/options/option-table.ts';
 import { userMessage, textOf, toolUseIn, type MessageContent, type Msg } from '../message/msg.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import { metadataOf } from '../message/metadata.ts';
 import { resumptionOf } from '../memory/log/resumption.ts';
-import { openToolUses } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/conversation/tool-pairs.ts';
 import { objectInput, type Validation } from '../schema/schema.ts';
 import { tool, type ReplayPolicy, type Tool, type ToolContext } from '../tool/tool.ts';
 import { agentToolName } from '../tool/name-pattern.ts';

@@ -1,5 +1,5 @@
 import { misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   array,
   either,
@@ -10,8 +10,8 @@ import {
   string,
   strings,
   whole,
-} from '../error/kinds.ts';
-import type { OptionTable, OtherNames } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { OptionTable, OtherNames } from '../error/options/option-table.ts';
 import { chatModel } from '../model/model-kind.ts';
 import { toolSource } from '../tool/set/tool-source-kind.ts';
 import type { Msg } from '../message/msg.ts';

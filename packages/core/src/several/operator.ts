@@ -1,8 +1,8 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { isEnding, type Ending } from '../agent/next.ts';
-import { checkNoOptions, checkOptions } from '../error/check-options.ts';
-import { oneOf, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkNoOptions, checkOptions } from '../error/options/check-options.ts';
+import { oneOf, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { checkNewIds } from '../event/agent-input.ts';
 import { assistantMessage, type Msg } from '../message/msg.ts';
 import { isOperated, metadataOf } from '../message/metadata.ts';

@@ -3,7 +3,7 @@ import type { Run } from '../agent/seam/run.ts';
 import { errorResult } from '../tool/tool-call.ts';
 import { resumptionOf } from '../memory/log/resumption.ts';
 import { toolUsesOf, type Msg } from '../message/msg.ts';
-import { newestRound } from '../message/turns.ts';
+import { newestRound } from '../message/conversation/turns.ts';
 import type { HandOffOptions } from './hand-off-options.ts';
 import type { Member, Team } from './team.ts';
 import { handOffTool, teamTools } from './team-tools.ts';

@@ -1,14 +1,14 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { boolean, func, object, string, strings } from '../error/kinds.ts';
-import type { FieldTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { boolean, func, object, string, strings } from '../error/options/kinds.ts';
+import type { FieldTable } from '../error/options/option-table.ts';
 import { isRecord, isObjectOrArray, type JsonObject } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import type { LogNote } from '../memory/log/log-record.ts';
 import { replaceAll } from '../memory/log/session-values.ts';
 import { standingNotes } from '../memory/log/session-view.ts';
 import { logMemoryOf } from '../memory/memory.ts';
-import { openToolUses } from '../message/tool-pairs.ts';
+import { openToolUses } from '../message/conversation/tool-pairs.ts';
 import { parseMessages } from '../message/validate-message.ts';
 import type { AgentStatus, CallState } from '../event/agent-status.ts';
 import type { Agent } from '../agent/agent.ts';

@@ -1,6 +1,6 @@
 import { isSameJson } from '../message/json.ts';
 import { misconfigured, invalidInput } from '../error/agent-error.ts';
-import { checkId } from '../error/check-id.ts';
+import { checkId } from '../error/options/check-id.ts';
 import type { PendingCall } from '../event/pending-call.ts';
 import type { LogRecord } from '../memory/log/log-record.ts';
 import { SessionFold } from '../memory/log/session-fold.ts';

@@ -1,5 +1,5 @@
-import { array } from '../error/kinds.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { array } from '../error/options/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 import { misconfigured, invalidInput } from '../error/agent-error.ts';
 import { isRecord, type JsonValue } from '../message/json.ts';
 

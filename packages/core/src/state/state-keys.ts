@@ -9,10 +9,10 @@ import { isAnswerReason } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { ownPrefix, type StateKey } from './state-key.ts';
-import { checkFields, checkObject } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, object, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkFields, checkObject } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, object, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Run } from '../agent/seam/run.ts';
 
 // The key alone determines the types of its updates and its value.

@@ -1,4 +1,4 @@
-import { checkNoOptions } from '../error/check-options.ts';
+import { checkNoOptions } from '../error/options/check-options.ts';
 import type { Middleware, Run } from '../agent/middleware.ts';
 import { type AnswerEnd, type Next, isEnding, isNewAnswer } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';

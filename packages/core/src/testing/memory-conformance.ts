@@ -1,6 +1,6 @@
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { logMemoryOf, type ExtendedMemory } from '../memory/memory.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';

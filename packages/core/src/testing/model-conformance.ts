@@ -1,7 +1,7 @@
 import { Agent } from '../agent/agent.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { either, func, nonNegative, oneOf, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { either, func, nonNegative, oneOf, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { assistantMessage } from '../message/msg.ts';
 import type { ChatModel, Usage } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-model.ts';

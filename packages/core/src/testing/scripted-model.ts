@@ -1,8 +1,8 @@
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { array, object, optional, string } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { array, object, optional, string } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import type { JsonValue } from '../message/json.ts';
 import { abortable } from '../wait/abort.ts';
 import type {

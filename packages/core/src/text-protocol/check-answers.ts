@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { func, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { func, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { corrections } from './corrections.ts';
 import type { CheckAnswer } from './parsed-reply.ts';
 

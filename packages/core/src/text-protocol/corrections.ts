@@ -5,7 +5,7 @@ import type { JsonObject } from '../message/json.ts';
 import { textOf, thinkingOf, toolUsesOf, type Msg } from '../message/msg.ts';
 import { type InvalidReply, metadataOf, withMetadata } from '../message/metadata.ts';
 import { outputToolName } from '../schema/output-format.ts';
-import { writtenText } from '../message/text-history.ts';
+import { writtenText } from '../message/conversation/text-history.ts';
 import { abortable } from '../wait/abort.ts';
 import { replyContext, type CheckAnswer } from './parsed-reply.ts';
 

@@ -1,7 +1,7 @@
-import { checkFields } from '../error/check-fields.ts';
-import { oneOf } from '../error/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { oneOf } from '../error/options/kinds.ts';
 import type { JsonObject } from '../message/json.ts';
-import { writtenReply } from '../message/text-history.ts';
+import { writtenReply } from '../message/conversation/text-history.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';
 import { abortable } from '../wait/abort.ts';
 import { parseToolCalls } from './reply-reader.ts';

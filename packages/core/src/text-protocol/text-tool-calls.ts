@@ -1,7 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { boolean, func, oneOf, optional } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { boolean, func, oneOf, optional } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import {
   type ChatModel,
   type ModelFeatures,
@@ -14,8 +14,8 @@ import { parseToolCalls } from './reply-reader.ts';
 import type { ReplyParser, CheckAnswer } from './parsed-reply.ts';
 import { toolsPrompt, type ToolsPromptContext } from './tools-prompt.ts';
 import { systemMessage, textOf, userMessage } from '../message/msg.ts';
-import { afterSystem, systemTextAdder } from '../message/system-message.ts';
-import { textHistory } from '../message/text-history.ts';
+import { afterSystem, systemTextAdder } from '../message/conversation/system-message.ts';
+import { textHistory } from '../message/conversation/text-history.ts';
 import { describeTools, isOfProgram } from '../tool/describe-tools.ts';
 
 /** How `textToolCalls()` tells the model about its tools, and how it reads replies. */

@@ -1,7 +1,7 @@
 import { argumentsOf } from '../message/call-arguments.ts';
 import { metadataOf } from '../message/metadata.ts';
 import type { ContentBlock, MediaBlock, Msg } from '../message/msg.ts';
-import { writtenText } from '../message/text-history.ts';
+import { writtenText } from '../message/conversation/text-history.ts';
 import type { ModelRequest, ToolSchema } from '../model/chat-model.ts';
 import { memoize } from '../model/formatter/formatter.ts';
 import { arc } from './arc-profile.ts';

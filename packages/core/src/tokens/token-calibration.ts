@@ -1,9 +1,9 @@
 import { chatModel } from '../model/model-kind.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 import { misconfigured } from '../error/agent-error.ts';
-import { checkOptions } from '../error/check-options.ts';
-import { number, object, optional, withMethod } from '../error/kinds.ts';
-import type { OptionTable } from '../error/option-table.ts';
+import { checkOptions } from '../error/options/check-options.ts';
+import { number, object, optional, withMethod } from '../error/options/kinds.ts';
+import type { OptionTable } from '../error/options/option-table.ts';
 import { isMedia } from '../message/media/media.ts';
 import type { ContentBlock } from '../message/msg.ts';
 import type { ChatModel, ModelRequest, Usage } from '../model/chat-model.ts';

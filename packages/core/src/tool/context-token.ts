@@ -1,7 +1,7 @@
 import { misconfigured } from '../error/agent-error.ts';
 import type { ToolContext } from './tool.ts';
-import { string } from '../error/kinds.ts';
-import { checkFields } from '../error/check-fields.ts';
+import { string } from '../error/options/kinds.ts';
+import { checkFields } from '../error/options/check-fields.ts';
 
 /**
  * Token for a value that tools get from outside, such as a database or the user. Two tokens are

@@ -9,9 +9,9 @@ import type { Tool, ToolContent, ToolOutput } from './tool.ts';
 import { toolOf, type ToolSet } from './set/tool-set.ts';
 import { isError, errorText, fieldOf } from '../error/agent-error.ts';
 import { isBlock, isCompleteBlock, isToolResult } from '../message/is-message.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { oneOf } from '../error/kinds.ts';
-import type { FieldTable } from '../error/option-table.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { oneOf } from '../error/options/kinds.ts';
+import type { FieldTable } from '../error/options/option-table.ts';
 
 /** Tool call whose tool exists and whose arguments passed the schema. */
 export interface ReadyCall {

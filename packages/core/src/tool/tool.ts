@@ -1,8 +1,8 @@
 import type { DataPart } from '../message/provider-metadata.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { misconfigured } from '../error/agent-error.ts';
-import { checkFields } from '../error/check-fields.ts';
-import { checkOptions } from '../error/check-options.ts';
+import { checkFields } from '../error/options/check-fields.ts';
+import { checkOptions } from '../error/options/check-options.ts';
 import {
   anything,
   array,
@@ -15,8 +15,8 @@ import {
   optional,
   string,
   withMethod,
-} from '../error/kinds.ts';
-import type { FieldTable, OptionTable, OtherNames } from '../error/option-table.ts';
+} from '../error/options/kinds.ts';
+import type { FieldTable, OptionTable, OtherNames } from '../error/options/option-table.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import type { ContentBlock, MessageContent, ToolUse, Msg } from '../message/msg.ts';

@@ -14,7 +14,7 @@ import {
   positive,
   type OptionTable,
   type OtherNames,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { isOrigin } from '../http/cross-origin.ts';
 import { missingOption } from '../settings/missing-option.ts';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from '../settings/handler-options.ts';

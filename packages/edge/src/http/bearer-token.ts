@@ -1,4 +1,5 @@
-import { checkFields, func, addSecrets } from '@isoloop/core/error';
+import { addSecrets } from '@isoloop/core/error';
+import { checkFields, func } from '@isoloop/core/options';
 import { AgentError, type Awaitable } from '@isoloop/core';
 import type { Caller } from '../settings/handler-options.ts';
 

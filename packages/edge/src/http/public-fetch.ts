@@ -7,7 +7,7 @@ import {
   boolean,
   whole,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { privateReason } from './public-address.ts';
 
 /** Which addresses `publicFetch()` may read, and how many redirects it follows. */

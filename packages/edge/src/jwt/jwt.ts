@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { addSecrets } from '@isoloop/core/error';
 import {
   checkOptions,
   anything,
@@ -8,8 +9,7 @@ import {
   array,
   type AllFields,
   type OptionTable,
-  addSecrets,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import {
   errors,
   jwtVerify,

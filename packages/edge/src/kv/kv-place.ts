@@ -1,6 +1,6 @@
 import type { Memory } from '@isoloop/core';
 import { BatchCache } from './log/batch-cache.ts';
-import { checkNoOptions } from '@isoloop/core/error';
+import { checkNoOptions } from '@isoloop/core/options';
 import type { MemorySetup } from '../settings/handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';
 import { KvMemory } from './kv-memory.ts';

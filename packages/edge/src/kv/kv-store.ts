@@ -6,7 +6,7 @@ import {
   object,
   optional,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { echoMemoryOptions, type EchoMemoryOptions } from './log/echo-memory.ts';
 import { sleepFor } from '@isoloop/core/wait';
 import type { StoreFeatures } from '@isoloop/core/memory';

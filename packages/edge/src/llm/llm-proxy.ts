@@ -6,7 +6,7 @@ import {
   optional,
   positive,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import type { LlmOptions } from './llm-options.ts';
 import { toChatWire, toResponsesWire } from './llm-wire.ts';
 import { llmRoute, type LlmApi } from './llm-route.ts';

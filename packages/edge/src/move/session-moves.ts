@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { checkFields, checkNoOptions, string, whole } from '@isoloop/core/error';
+import { checkFields, checkNoOptions, string, whole } from '@isoloop/core/options';
 import type { OwnerChange, SessionCopy } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { SessionMoves } from '../settings/handler-parts.ts';

@@ -1,5 +1,5 @@
 import { AgentError, type Awaitable } from '@isoloop/core';
-import { checkId, checkOptions, func, type OptionTable } from '@isoloop/core/error';
+import { checkId, checkOptions, func, type OptionTable } from '@isoloop/core/options';
 import { operatorMessage } from '@isoloop/core/several';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';

@@ -6,7 +6,7 @@ import {
   optional,
   func,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { sharedHosts } from './shared-hosts.ts';
 import { ProcessHosts } from './process-hosts.ts';
 import type { StoreSessions } from '../settings/handler-parts.ts';

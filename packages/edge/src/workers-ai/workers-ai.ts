@@ -8,7 +8,7 @@ import {
   nonNegative,
   withMethod,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { openai } from '@isoloop/core/openai';
 import { toChunks } from './workers-ai-stream.ts';
 

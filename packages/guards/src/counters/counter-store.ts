@@ -6,7 +6,7 @@ import {
   nonNegative,
   optional,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { backOff, type ContentionOptions } from '@isoloop/core/memory';
 
 /**

@@ -1,5 +1,5 @@
 import type { Msg, Run } from '@isoloop/core';
-import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
+import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/options';
 import { inputGuardOf, type InputGuard } from '../input/input-guard.ts';
 import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 

@@ -8,7 +8,7 @@ import {
   optional,
   withMethod,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { addUsage, withStream } from '@isoloop/core/model';
 import { arc, type TokenProfile } from '@isoloop/core/tokens';
 import { inputGuardOf } from '../input/input-guard.ts';

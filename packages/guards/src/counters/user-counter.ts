@@ -6,7 +6,7 @@ import {
   withMethod,
   type OptionTable,
   checkId,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { inputGuardOptions, type InputGuardOptions } from '../input/input-guard.ts';
 import type { Rejection } from '../rejection.ts';
 import { inMemoryCounters, type CounterStore } from './counter-store.ts';

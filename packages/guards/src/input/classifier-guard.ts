@@ -1,6 +1,7 @@
 import { textWithUrls } from './text-with-urls.ts';
 import type { Awaitable, Msg, Run } from '@isoloop/core';
-import { checkFields, checkOptions, func, type GuardCategory } from '@isoloop/core/error';
+import type { GuardCategory } from '@isoloop/core/error';
+import { checkFields, checkOptions, func } from '@isoloop/core/options';
 import type { Rejection } from '../rejection.ts';
 import {
   inputGuardOptions,

@@ -7,7 +7,7 @@ import {
   optional,
   withMethod,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { injectionPatterns } from './injection-patterns.ts';
 import type { Msg } from '@isoloop/core';
 import type { Rejection } from '../rejection.ts';

@@ -1,4 +1,4 @@
-import { checkNoOptions } from '@isoloop/core/error';
+import { checkNoOptions } from '@isoloop/core/options';
 import type { InjectionPattern } from './injection-guard.ts';
 
 /**

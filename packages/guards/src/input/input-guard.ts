@@ -6,7 +6,7 @@ import {
   optional,
   string,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { isRecord, parseMessages } from '@isoloop/core/message';
 import { abortable } from '@isoloop/core/wait';
 import { clientTextsOf, checkWithClientTexts } from '@isoloop/core/prompt';

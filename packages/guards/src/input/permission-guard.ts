@@ -1,5 +1,5 @@
 import type { Awaitable, Msg, Run } from '@isoloop/core';
-import { checkFields, checkOptions, func } from '@isoloop/core/error';
+import { checkFields, checkOptions, func } from '@isoloop/core/options';
 import {
   inputGuardOptions,
   inputGuardOf,

@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { callListener } from '@isoloop/core/error';
 import {
   checkOptions,
   func,
@@ -7,8 +8,7 @@ import {
   optional,
   string,
   type OptionTable,
-  callListener,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { startOf } from '@isoloop/core/message';
 import { type RunInfo, runInfo } from '@isoloop/core/model';
 import type { OutputRule } from './output-rule.ts';

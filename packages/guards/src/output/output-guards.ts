@@ -1,5 +1,6 @@
 import { type Middleware, textOf, type Msg, AgentError } from '@isoloop/core';
 import { isEnding, type Ending, type Next } from '@isoloop/core/agent';
+import { callListener } from '@isoloop/core/error';
 import {
   checkFields,
   checkOptions,
@@ -13,8 +14,7 @@ import {
   string,
   withMethod,
   type OptionTable,
-  callListener,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { isAnswerReason } from '@isoloop/core/event';
 import { runInfo, type RunInfo } from '@isoloop/core/model';
 import { arc, type TokenProfile } from '@isoloop/core/tokens';

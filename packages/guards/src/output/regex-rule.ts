@@ -5,7 +5,7 @@ import {
   string,
   withMethod,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import type { Finding, OutputRule } from './output-rule.ts';
 
 /** What `regexRule()` looks for, and what it does with it. */

@@ -7,7 +7,7 @@ import {
   type ToolResult,
   type Msg,
 } from '@isoloop/core';
-import { checkOptions, boolean, optional, type OptionTable } from '@isoloop/core/error';
+import { checkOptions, boolean, optional, type OptionTable } from '@isoloop/core/options';
 import { inputGuardOf } from '../input/input-guard.ts';
 import { isGuardRejection, reporter, type Rejection, type ReportGuardError } from '../rejection.ts';
 import { replaceFindings } from '../output/apply-rule.ts';

@@ -6,7 +6,7 @@ import {
   optional,
   string,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import type { Finding, OutputRule } from '../output/output-rule.ts';
 import { piiFinders, type PiiFinder, type PiiKind } from './pii-kinds.ts';
 import { sha256 } from './sha256.ts';

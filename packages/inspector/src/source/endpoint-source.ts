@@ -9,7 +9,7 @@ import {
   string,
   positive,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import {
   endpointPlace,
   requestEndpoint,

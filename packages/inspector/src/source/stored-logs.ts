@@ -1,6 +1,6 @@
 import { SessionMemory } from '@isoloop/core';
 import { adoptRecords, type LogRecord, recordsOf } from '@isoloop/core/host';
-import { checkId } from '@isoloop/core/error';
+import { checkId } from '@isoloop/core/options';
 import { IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
 import type { ForkDraft } from '../steps/fork-draft.ts';
 import type { InspectorSession, InspectorSource } from './inspector-source.ts';

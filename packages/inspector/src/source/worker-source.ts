@@ -6,7 +6,7 @@ import {
   array,
   anything,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { retryableOnce } from '@isoloop/core/wait';
 import { connectAgent, type ConnectOptions, type RemoteAgent } from '@isoloop/web-worker';
 import type { InspectedEvent } from '../steps/event-runs.ts';

@@ -1,4 +1,4 @@
-import { checkId } from '@isoloop/core/error';
+import { checkId } from '@isoloop/core/options';
 import type { ReplayAgent } from '../replay/replay-run.ts';
 import type { InspectorSource } from '../source/inspector-source.ts';
 import type { InspectedEvent } from '../steps/event-runs.ts';

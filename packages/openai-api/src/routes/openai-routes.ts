@@ -6,7 +6,7 @@ import {
   boolean,
   func,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { answerEncoder, wholeAnswer, type OpenAiFormat } from '../request/completion-answer.ts';
 import { readCall } from '../request/completion-call.ts';
 import { clientSettings } from '../request/model-settings.ts';

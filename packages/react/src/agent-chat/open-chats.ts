@@ -1,4 +1,4 @@
-import { checkId } from '@isoloop/core/error';
+import { checkId } from '@isoloop/core/options';
 import type { AgentLink } from '@isoloop/core/host';
 import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
 import type { LatestHandlers } from './chat-components.ts';

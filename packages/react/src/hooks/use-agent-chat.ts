@@ -9,7 +9,7 @@ import {
   optional,
   string,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { sessionIdNames } from '@isoloop/core/host';
 import type { QueuedMessage, RequestOptions } from '@isoloop/core/host';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';

@@ -5,7 +5,7 @@ import {
   optional,
   func,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
 import { MovingPage, type MovingState, type MovableSessions } from '../agent-chat/moving-page.ts';
 

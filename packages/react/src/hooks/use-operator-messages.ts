@@ -5,7 +5,7 @@ import {
   nonNegative,
   optional,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { sleepFor } from '@isoloop/core/wait';
 import { useEffect, useRef } from 'react';
 import { isEndpoint, type AgentEndpoint, type AgentSource } from '../source/agent-source.ts';

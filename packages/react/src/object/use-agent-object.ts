@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { partialOutput, type DeepPartial, type ItemOf } from '@isoloop/core/stream';
-import { anything, checkOptions, optional, string, type OptionTable } from '@isoloop/core/error';
+import { anything, checkOptions, optional, string, type OptionTable } from '@isoloop/core/options';
 import { sessionIdNames } from '@isoloop/core/host';
 import { checkedAgent, isEndpoint, type AgentSource } from '../source/agent-source.ts';
 import { AgentObject, type AgentObjectState, type Objects } from './agent-object.ts';

@@ -8,7 +8,7 @@ import {
   positive,
   string,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import type { AgentEndpoint } from './agent-source.ts';
 import type { AgentEndpointOptions } from './endpoint-routes.ts';
 

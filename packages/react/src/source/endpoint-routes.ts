@@ -1,5 +1,5 @@
 import { AgentError, type AgentErrorCode } from '@isoloop/core';
-import { checkId } from '@isoloop/core/error';
+import { checkId } from '@isoloop/core/options';
 import {
   requestEndpoint,
   type EndpointLimits,

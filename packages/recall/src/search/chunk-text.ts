@@ -5,7 +5,7 @@ import {
   nonNegative,
   optional,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { estimateTokens } from '@isoloop/core/tokens';
 
 /** How long the chunks of a text are, and how far they overlap. */

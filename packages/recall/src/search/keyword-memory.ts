@@ -1,4 +1,5 @@
 import { type AgentError, type KeyValueStore, textOf } from '@isoloop/core';
+import { reportFailure } from '@isoloop/core/error';
 import {
   checkFields,
   checkOptions,
@@ -13,8 +14,7 @@ import {
   type FieldTable,
   type OptionTable,
   checkId,
-  reportFailure,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import type { LongTermMemory, LongTermRecord } from '../long-term-store.ts';
 import { searchTerms } from '@isoloop/core/tokens';
 import { StoredEntries } from './stored-entries.ts';

@@ -1,4 +1,5 @@
 import { AgentError, type KeyValueStore, type JsonObject, type JsonValue } from '@isoloop/core';
+import { reportFailure } from '@isoloop/core/error';
 import {
   checkFields,
   checkOptions,
@@ -11,8 +12,7 @@ import {
   withMethod,
   type OptionTable,
   checkId,
-  reportFailure,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import type { RetrievedDocument } from '@isoloop/core/message';
 import { type ChunkOptions, chunkText } from './chunk-text.ts';
 import type { RetrieveOptions, Retriever } from './retriever.ts';

@@ -1,4 +1,10 @@
-import { checkOptions, string, optional, withMethod, type OptionTable } from '@isoloop/core/error';
+import {
+  checkOptions,
+  string,
+  optional,
+  withMethod,
+  type OptionTable,
+} from '@isoloop/core/options';
 import { storePlace, type SessionPlace } from '@isoloop/core/host';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 

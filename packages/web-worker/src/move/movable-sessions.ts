@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { checkFields, either, func, checkId, withMethod } from '@isoloop/core/error';
+import { checkFields, either, func, checkId, withMethod } from '@isoloop/core/options';
 import {
   moveSession,
   type MoveOptions,

@@ -1,6 +1,6 @@
 import type { AgentResult, EventBatch } from '@isoloop/core';
 import { latestMessages, typedMessages, type UIMessage, type UiChunk } from '@isoloop/core/stream';
-import { checkOptions } from '@isoloop/core/error';
+import { checkOptions } from '@isoloop/core/options';
 import type {
   AgentLink,
   AnswerBatches,

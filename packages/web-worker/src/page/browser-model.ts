@@ -15,7 +15,7 @@ import {
   func,
   anything,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 
 /** Part of the browser's Prompt API that `browserModel` uses. */
 export interface LanguageModelApi {

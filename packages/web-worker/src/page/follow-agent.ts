@@ -1,5 +1,5 @@
 import { typedMessages } from '@isoloop/core/stream';
-import { boolean, checkOptions, optional, type OptionTable } from '@isoloop/core/error';
+import { boolean, checkOptions, optional, type OptionTable } from '@isoloop/core/options';
 import { storedIdOf, watchDeletions } from '../store/deletions.ts';
 import type { RemoteAgent } from './remote-agent.ts';
 import { RunNews, type NewsOfRun } from './run-news.ts';

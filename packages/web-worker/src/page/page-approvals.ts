@@ -1,5 +1,5 @@
 import type { Awaitable, PendingCall } from '@isoloop/core';
-import { checkFields, func } from '@isoloop/core/error';
+import { checkFields, func } from '@isoloop/core/options';
 import type { ApprovalContext, ApprovalDecision } from '@isoloop/core/approval';
 import { pagePart, type PagePart } from './page-part.ts';
 

@@ -1,6 +1,6 @@
 import { withControls } from '@isoloop/core/host';
 import { AgentError, errorText, type AgentEvent, type Awaitable } from '@isoloop/core';
-import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/error';
+import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/options';
 import type { ControlCall, Hook } from '@isoloop/core/event';
 import { pagePart, type PagePart } from './page-part.ts';
 import type { HookEventKey, HookOffer } from '../wire/protocol.ts';

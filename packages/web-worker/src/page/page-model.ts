@@ -1,6 +1,6 @@
 import { AgentError, type ChatModel, type ModelDelta, type ModelRequest } from '@isoloop/core';
 import type { RunInfo } from '@isoloop/core/model';
-import { checkFields, withMethod } from '@isoloop/core/error';
+import { checkFields, withMethod } from '@isoloop/core/options';
 import { pagePart, type PagePart } from './page-part.ts';
 
 /**

@@ -6,7 +6,7 @@ import {
   type ToolContext,
   type ToolUse,
 } from '@isoloop/core';
-import { checkOptions, iterable, optional, array, type OptionTable } from '@isoloop/core/error';
+import { checkOptions, iterable, optional, array, type OptionTable } from '@isoloop/core/options';
 import { jsonForm } from '@isoloop/core/message';
 import type { ContextEntry, ContextToken } from '@isoloop/core/tool';
 import { pagePart, type PagePart } from './page-part.ts';

@@ -9,7 +9,7 @@ import {
   withMethod,
   type Kind,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { sessionIdNames } from '@isoloop/core/host';
 import { isRecord } from '@isoloop/core/message';
 import { timerMs } from '@isoloop/core/wait';

@@ -7,7 +7,7 @@ import {
   whole,
   positive,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 
 /** Options for tabs that share a session. */
 export interface TabsOptions {

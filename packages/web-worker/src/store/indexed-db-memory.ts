@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import { checkOptions, withMethod, optional, type OptionTable } from '@isoloop/core/error';
+import { checkOptions, withMethod, optional, type OptionTable } from '@isoloop/core/options';
 import { IndexedDbStore } from './indexed-db-store.ts';
 
 /** The store in which an `IndexedDbMemory` keeps its conversation. */

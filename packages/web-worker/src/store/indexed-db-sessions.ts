@@ -9,7 +9,7 @@ import {
   string,
   boolean,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { postDeletion, timeNow } from './deletions.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 

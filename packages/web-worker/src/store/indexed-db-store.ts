@@ -1,5 +1,5 @@
 import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
-import { checkOptions, string, optional, positive, type OptionTable } from '@isoloop/core/error';
+import { checkOptions, string, optional, positive, type OptionTable } from '@isoloop/core/options';
 import { retryableOnce, timerMs } from '@isoloop/core/wait';
 import type { StoreFeatures } from '@isoloop/core/memory';
 import { get, getMany, promisifyRequest } from 'idb-keyval';

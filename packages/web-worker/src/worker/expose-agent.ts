@@ -6,7 +6,7 @@ import {
   optional,
   anything,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 import { expose } from 'comlink';
 import type { AgentFactories, AgentFactory } from '../session/local-agent.ts';
 import type { ExposedAgent, Outputs } from '../wire/exposed-agent.ts';

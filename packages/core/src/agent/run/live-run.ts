@@ -1,5 +1,5 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
-import { checkId } from '../../error/check-id.ts';
+import { checkId } from '../../error/options/check-id.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import { checkInterrupt, modesMiddleware } from '../../event/interrupt-request.ts';

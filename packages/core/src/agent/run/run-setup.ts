@@ -1,9 +1,9 @@
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
 import { chatModel } from '../../model/model-kind.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import type { ExtendedMemory, LogMemory } from '../../memory/memory.ts';
-import type { KeptConversation } from '../../message/conversation.ts';
-import type { SystemMessages } from '../../message/system-message.ts';
+import type { KeptConversation } from '../../message/conversation/conversation.ts';
+import type { SystemMessages } from '../../message/conversation/system-message.ts';
 import { wrapperModel, boundedModel } from '../../model/reply/bounded-model.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';

@@ -4,7 +4,7 @@ import type { JsonValue } from '../../message/json.ts';
 import type { ReplySlot } from '../../model/chat-model.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
-import { Conversation } from '../../message/conversation.ts';
+import { Conversation } from '../../message/conversation/conversation.ts';
 import type { Run } from '../seam/run.ts';
 import type { LiveRun } from './live-run.ts';
 

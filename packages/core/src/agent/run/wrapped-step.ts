@@ -1,6 +1,6 @@
-import { checkFields } from '../../error/check-fields.ts';
-import { array, oneOf, string } from '../../error/kinds.ts';
-import type { FieldTable } from '../../error/option-table.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { array, oneOf, string } from '../../error/options/kinds.ts';
+import type { FieldTable } from '../../error/options/option-table.ts';
 import {
   isNotStarted,
   isSuspension,

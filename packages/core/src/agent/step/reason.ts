@@ -1,6 +1,6 @@
 import { checkRequest } from '../../event/check-event.ts';
 import { toolUsesOf, type Msg } from '../../message/msg.ts';
-import { shortenResults } from '../../message/shorten-results.ts';
+import { shortenResults } from '../../message/conversation/shorten-results.ts';
 import type { ModelRequest } from '../../model/chat-model.ts';
 import type { Reply } from '../middleware.ts';
 import { isNext, type Next } from '../next.ts';

@@ -1,4 +1,4 @@
-import { isQuestion } from '../../message/turns.ts';
+import { isQuestion } from '../../message/conversation/turns.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { checkNewIds, type ParsedInput, type SettleInput } from '../../event/agent-input.ts';
 import type { EventOf } from '../../event/agent-event.ts';

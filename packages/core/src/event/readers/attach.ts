@@ -1,8 +1,8 @@
-import { checkFields } from '../../error/check-fields.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { func, number, optional, string } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
-import { checkId } from '../../error/check-id.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { func, number, optional, string } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
+import { checkId } from '../../error/options/check-id.ts';
 import { AgentStream } from './agent-stream.ts';
 import type { RunDriver } from './run-driver.ts';
 

@@ -1,7 +1,7 @@
 import { AgentError, errorText } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import { array, nonNegative, object, oneOf, optional, string } from '../../error/kinds.ts';
-import type { FieldTable, WithField } from '../../error/option-table.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { array, nonNegative, object, oneOf, optional, string } from '../../error/options/kinds.ts';
+import type { FieldTable, WithField } from '../../error/options/option-table.ts';
 import type { Decision, PendingCall } from '../../event/pending-call.ts';
 import type { ToolUse, Msg } from '../../message/msg.ts';
 import type { JsonObject } from '../../message/json.ts';

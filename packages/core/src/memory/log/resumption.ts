@@ -1,6 +1,6 @@
 import { metadataOf } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
-import { openToolUses } from '../../message/tool-pairs.ts';
+import { openToolUses } from '../../message/conversation/tool-pairs.ts';
 import type { SessionView } from './session-view.ts';
 
 /** The part of a session's state that decides how an agent call without input continues. */

@@ -2,7 +2,7 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/agent-status.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { toolMessage, toolResultsOf, toolUseIn, toolUsesOf, type Msg } from '../../message/msg.ts';
-import { inRequestOrder, openToolUses, orderFrom } from '../../message/tool-pairs.ts';
+import { inRequestOrder, openToolUses, orderFrom } from '../../message/conversation/tool-pairs.ts';
 import { interruptedResult } from '../../tool/tool-call.ts';
 import { endedCallsIn, listedCalls } from '../move/ended-calls.ts';
 import { endedCallsKey, titleKey } from '../store/storage-keys.ts';

@@ -1,11 +1,11 @@
 import { AgentError, misconfigured, type AgentErrorCode } from '../../error/agent-error.ts';
-import { checkId } from '../../error/check-id.ts';
+import { checkId } from '../../error/options/check-id.ts';
 import { requestEndpoint, type EndpointLimits } from '../../model/http/endpoint-request.ts';
 import type { PerRequest, RequestHeaders } from '../../model/http/per-request.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { either, func, object, optional, positive, string } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { either, func, object, optional, positive, string } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 
 /** How to send requests to an `endpointPlace()`: headers, credentials, `fetch` and time limits. */
 export interface EndpointPlaceOptions extends EndpointLimits {

@@ -1,8 +1,8 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { func, object, oneOf, optional, withMethod } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
-import { checkId } from '../../error/check-id.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { func, object, oneOf, optional, withMethod } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
+import { checkId } from '../../error/options/check-id.ts';
 import { sleepFor } from '../../wait/timer.ts';
 import { checkNotMoved } from '../log/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';

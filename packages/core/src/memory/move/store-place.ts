@@ -17,10 +17,10 @@ import {
   type SessionCopy,
   type SessionPlace,
 } from './session-place.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { array, func, optional, string, whole, withMethod } from '../../error/kinds.ts';
-import type { FieldTable, OptionTable } from '../../error/option-table.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { array, func, optional, string, whole, withMethod } from '../../error/options/kinds.ts';
+import type { FieldTable, OptionTable } from '../../error/options/option-table.ts';
 
 /** The store of a `storePlace()`, and what happens when a session leaves or arrives. */
 export interface StorePlaceOptions {

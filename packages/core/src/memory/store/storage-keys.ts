@@ -1,5 +1,5 @@
 import { invalidInput } from '../../error/agent-error.ts';
-import { checkId } from '../../error/check-id.ts';
+import { checkId } from '../../error/options/check-id.ts';
 
 /** Beginning of the keys of each kind of stored value. One store may hold all kinds. */
 export const keyPrefix = {

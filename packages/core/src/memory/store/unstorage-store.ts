@@ -2,10 +2,10 @@ import type { Awaitable } from '../../event/hook.ts';
 import { AgentError, errorText, fieldsOf } from '../../error/agent-error.ts';
 import type { Entry, KeyValueStore, StoreFeatures } from './key-value-store.ts';
 import { textChecksum } from '../../message/text.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { boolean, func, nonNegative, optional } from '../../error/kinds.ts';
-import type { FieldTable, OptionTable } from '../../error/option-table.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { boolean, func, nonNegative, optional } from '../../error/options/kinds.ts';
+import type { FieldTable, OptionTable } from '../../error/options/option-table.ts';
 
 /** What `unstorageStore()` uses of a driver of `unstorage`. */
 export interface UnstorageDriver {

@@ -1,7 +1,7 @@
 import { AgentError, invalidInput } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { nonNegative, optional, string } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { nonNegative, optional, string } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import type { MediaBlock, MediaSource } from '../msg.ts';
 import { percentDecode } from '../text.ts';
 import { inlineSource, mediaKind, toBase64 } from './media.ts';

@@ -16,7 +16,7 @@ import { inlineSource, mediaPlaceholder, mediaTypeOf } from '../../message/media
 import { callIdFitter } from '../formatter/call-ids.ts';
 import { fitMessage } from '../formatter/fit-message.ts';
 import { memoize } from '../formatter/formatter.ts';
-import { groupMessages } from '../../message/tool-pairs.ts';
+import { groupMessages } from '../../message/conversation/tool-pairs.ts';
 import { joinSystem } from '../formatter/join-turns.ts';
 import { acceptedSampling } from '../formatter/refused-settings.ts';
 import { serverRulesOf } from '../formatter/server-rules.ts';

@@ -16,9 +16,9 @@ import {
 import { Deadline } from '../../wait/deadline.ts';
 import { hasContent } from '../reply/deltas.ts';
 import { ReplyLength } from '../reply/reply-length.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { nonNegative, object, optional } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { nonNegative, object, optional } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 
 /** What `fromAiSdk()` cannot learn from the model itself. */
 export interface FromAiSdkOptions {

@@ -1,8 +1,8 @@
 import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { anything, boolean, natural, object, oneOf, optional } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { anything, boolean, natural, object, oneOf, optional } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-model.ts';
 import { checkedBase } from '../http/base-url.ts';
 import {

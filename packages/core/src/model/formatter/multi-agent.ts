@@ -1,12 +1,12 @@
-import { checkOptions } from '../../error/check-options.ts';
-import { oneOf, optional, string } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { oneOf, optional, string } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import { chatModel } from '../model-kind.ts';
 import { textOf, type ContentBlock, type MediaBlock, type Msg } from '../../message/msg.ts';
 import { cleanText, ownTags, withoutTags } from '../../message/text.ts';
 import { isMedia } from '../../message/media/media.ts';
 import { isFromProgram } from '../../message/metadata.ts';
-import { groupMessages, oncePerGroup } from '../../message/tool-pairs.ts';
+import { groupMessages, oncePerGroup } from '../../message/conversation/tool-pairs.ts';
 import type { ChatModel, HistoryForm } from '../chat-model.ts';
 import { withStream } from '../wrap-model.ts';
 

@@ -1,6 +1,6 @@
 import { AgentError, misconfigured } from '../../error/agent-error.ts';
-import { anything, func, nonNegative, optional, string } from '../../error/kinds.ts';
-import type { OptionTable, OtherNames } from '../../error/option-table.ts';
+import { anything, func, nonNegative, optional, string } from '../../error/options/kinds.ts';
+import type { OptionTable, OtherNames } from '../../error/options/option-table.ts';
 import type { ChatModel, ModelContext, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import type { Formatter } from '../formatter/formatter.ts';
 import { modelHeaders, type PerRequest, type RequestHeaders } from './per-request.ts';

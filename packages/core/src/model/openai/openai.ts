@@ -1,6 +1,6 @@
-import { checkOptions } from '../../error/check-options.ts';
-import { anything, object, optional } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { anything, object, optional } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import { defaultFeatures, type ChatModel, type ModelFeatures } from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import {

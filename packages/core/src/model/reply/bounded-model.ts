@@ -1,6 +1,6 @@
-import type { OptionTable } from '../../error/option-table.ts';
-import { func, nonNegative, optional } from '../../error/kinds.ts';
-import { checkOptions } from '../../error/check-options.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
+import { func, nonNegative, optional } from '../../error/options/kinds.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import { abortable } from '../../wait/abort.ts';
 import type {

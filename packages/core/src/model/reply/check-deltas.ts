@@ -1,5 +1,5 @@
 import { AgentError, errorText, fieldsOf, misconfigured } from '../../error/agent-error.ts';
-import { checkFields, checkObject } from '../../error/check-fields.ts';
+import { checkFields, checkObject } from '../../error/options/check-fields.ts';
 import {
   array,
   nonNegative,
@@ -8,8 +8,8 @@ import {
   optional,
   string,
   whole,
-} from '../../error/kinds.ts';
-import type { FieldTable, WithField } from '../../error/option-table.ts';
+} from '../../error/options/kinds.ts';
+import type { FieldTable, WithField } from '../../error/options/option-table.ts';
 import type { ModelDelta, Usage } from '../chat-model.ts';
 
 /** The fields of each type of delta. */

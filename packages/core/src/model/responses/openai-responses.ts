@@ -1,7 +1,7 @@
 import { invalidInput } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { array, boolean, object, optional } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { array, boolean, object, optional } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { defaultFeatures } from '../chat-model.ts';
 import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';

@@ -1,6 +1,6 @@
 import type { Middleware } from '../../agent/middleware.ts';
 import { AgentError } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-options.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
 import {
   either,
   func,
@@ -10,8 +10,8 @@ import {
   strings,
   whole,
   withMethod,
-} from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+} from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import { reportFailure } from '../../error/report-failure.ts';
 import type { EventOf } from '../../event/agent-event.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';

@@ -1,5 +1,5 @@
 import { AgentError, fieldOf } from '../../error/agent-error.ts';
-import { checkId } from '../../error/check-id.ts';
+import { checkId } from '../../error/options/check-id.ts';
 import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
 import { joinValue, splitValue } from '../../memory/store/split-value.ts';
 import { keyPrefix } from '../../memory/store/storage-keys.ts';

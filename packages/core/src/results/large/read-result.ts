@@ -1,7 +1,7 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import { natural, optional, string } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { natural, optional, string } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import { pickFields, type JsonObject } from '../../message/json.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';

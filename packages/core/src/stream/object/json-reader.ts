@@ -1,6 +1,6 @@
-import type { OptionTable } from '../../error/option-table.ts';
-import { boolean, optional } from '../../error/kinds.ts';
-import { checkOptions } from '../../error/check-options.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
+import { boolean, optional } from '../../error/options/kinds.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
 import { parseJson, type JsonValue } from '../../message/json.ts';
 
 /** Object or list that is not closed, with its finished values. */

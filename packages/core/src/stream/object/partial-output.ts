@@ -1,6 +1,6 @@
 import { AgentError } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
-import { func } from '../../error/kinds.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
+import { func } from '../../error/options/kinds.ts';
 import type { EventBatch } from '../../event/agent-event.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import { readSchema, type InferOutput, type SchemaLike } from '../../schema/schema.ts';

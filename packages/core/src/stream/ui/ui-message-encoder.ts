@@ -1,6 +1,6 @@
-import { checkOptions } from '../../error/check-options.ts';
-import { boolean, optional, string } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { boolean, optional, string } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import type { AgentResult } from '../../event/agent-result.ts';
 import type { AgentEvent, EventBatch } from '../../event/agent-event.ts';
 import type { PendingCall } from '../../event/pending-call.ts';

@@ -1,8 +1,8 @@
 import { isCorrection, metadataOf, type OperatorMark } from '../../message/metadata.ts';
 import { AgentError, fieldsOf } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { array, optional } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { array, optional } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
 import {
   createMessage,

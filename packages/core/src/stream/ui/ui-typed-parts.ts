@@ -1,5 +1,5 @@
-import { func } from '../../error/kinds.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { func } from '../../error/options/kinds.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
 import { isObjectOrArray, parseJson, type JsonValue } from '../../message/json.ts';
 import type { ToolProgress } from '../agent-tools.ts';
 

@@ -1,5 +1,5 @@
 import { misconfigured } from '../../error/agent-error.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
 import { toolSource } from './tool-source-kind.ts';
 import { toolList, duplicateToolError, joinedTools, type ToolSet } from './tool-set.ts';
 import type { ToolSource, ToolsOf } from '../tool.ts';

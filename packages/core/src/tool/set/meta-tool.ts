@@ -1,7 +1,7 @@
 import { misconfigured, fieldsOf } from '../../error/agent-error.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { optional, string } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import { optional, string } from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import type { JsonObject } from '../../message/json.ts';
 import { objectInput, type Validation } from '../../schema/schema.ts';
 import { tool, type Tool } from '../tool.ts';

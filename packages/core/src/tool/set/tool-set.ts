@@ -2,8 +2,8 @@ import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';
 import type { Tool } from '../tool.ts';
 import { misconfigured, type AgentError } from '../../error/agent-error.ts';
-import { array, withMethod } from '../../error/kinds.ts';
-import { checkFields } from '../../error/check-fields.ts';
+import { array, withMethod } from '../../error/options/kinds.ts';
+import { checkFields } from '../../error/options/check-fields.ts';
 
 /** What changes in the copy of the tools that an agent gets. */
 export interface ForkOptions {

@@ -1,5 +1,5 @@
-import { array, either, withMethod } from '../../error/kinds.ts';
-import type { Kind } from '../../error/option-table.ts';
+import { array, either, withMethod } from '../../error/options/kinds.ts';
+import type { Kind } from '../../error/options/option-table.ts';
 import type { ToolSource } from '../tool.ts';
 
 /** Where an agent's tools come from. `Toolkit` is the class of the package with `schemas()`. */

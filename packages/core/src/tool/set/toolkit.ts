@@ -4,10 +4,18 @@ import {
   invalidInput,
   type AgentErrorCode,
 } from '../../error/agent-error.ts';
-import { checkFields, checkObject } from '../../error/check-fields.ts';
-import { checkOptions } from '../../error/check-options.ts';
-import { array, boolean, iterable, oneOf, optional, string, strings } from '../../error/kinds.ts';
-import type { OptionTable } from '../../error/option-table.ts';
+import { checkFields, checkObject } from '../../error/options/check-fields.ts';
+import { checkOptions } from '../../error/options/check-options.ts';
+import {
+  array,
+  boolean,
+  iterable,
+  oneOf,
+  optional,
+  string,
+  strings,
+} from '../../error/options/kinds.ts';
+import type { OptionTable } from '../../error/options/option-table.ts';
 import type { JsonObject } from '../../message/json.ts';
 import type { ToolSchema } from '../../model/chat-model.ts';
 import type { ContextEntry } from '../context-token.ts';

@@ -1,4 +1,4 @@
-import { checkFields, nonNegative } from '@isoloop/core/error';
+import { checkFields, nonNegative } from '@isoloop/core/options';
 import type { Batch } from '@isoloop/core/host';
 
 /**

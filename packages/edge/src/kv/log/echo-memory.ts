@@ -18,7 +18,7 @@ import {
   optional,
   withMethod,
   type OptionTable,
-} from '@isoloop/core/error';
+} from '@isoloop/core/options';
 
 /** How an `EchoMemory` signs session tokens and handles late reads. */
 export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durability'> {

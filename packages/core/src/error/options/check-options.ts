@@ -1,4 +1,4 @@
-import { AgentError, misconfigured, type AgentErrorCode } from './agent-error.ts';
+import { AgentError, misconfigured, type AgentErrorCode } from '../agent-error.ts';
 import { checkFields, checkObject } from './check-fields.ts';
 import type { Kind } from './option-table.ts';
 

@@ -1,4 +1,4 @@
-import { hasToolResults, type ToolUse, type Msg } from './msg.ts';
+import { hasToolResults, type ToolUse, type Msg } from '../msg.ts';
 
 /**
  * Applies `order` (`inRequestOrder` or `pairedForModel`) to a conversation whose first messages are

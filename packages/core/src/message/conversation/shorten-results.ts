@@ -5,8 +5,8 @@ import {
   type MessageContent,
   type Msg,
   type ToolResult,
-} from './msg.ts';
-import { startOf } from './text.ts';
+} from '../msg.ts';
+import { startOf } from '../text.ts';
 
 /**
  * Messages with shortened results, by their originals: token counts and wire forms are cached on a

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Conversation, KeptConversation } from './conversation.ts';
-import { userMessage } from './msg.ts';
+import { userMessage } from '../msg.ts';
 
 const newId = (): string => crypto.randomUUID();
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../test/test-extent.ts';
-import { randomOf } from '../../../../test/random-of.ts';
+import { seeds } from '../../../../../test/test-extent.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
 import { pairedForModel, inRequestOrder, openToolUses, orderFrom } from './tool-pairs.ts';
-import { assistantMessage, toolMessage, userMessage, type Msg } from './msg.ts';
+import { assistantMessage, toolMessage, userMessage, type Msg } from '../msg.ts';
 
 const asks = (id: string, ...toolUseIds: string[]): Msg =>
   assistantMessage(

@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorCode } from './agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../agent-error.ts';
 import type { Kind } from './option-table.ts';
 
 /** Throws if the value is not an object, or if one of its fields is of a wrong kind. */

@@ -1,4 +1,4 @@
-import { toolUsesOf, type ToolUse, type Msg } from './msg.ts';
+import { toolUsesOf, type ToolUse, type Msg } from '../msg.ts';
 import { pairedForModel, openToolUses, orderFrom } from './tool-pairs.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { isCorrection, metadataOf } from './metadata.ts';
+import { isCorrection, metadataOf } from '../metadata.ts';
 import {
   hasToolResults,
   textOf,
@@ -6,7 +6,7 @@ import {
   toolUsesOf,
   type Msg,
   type ToolResult,
-} from './msg.ts';
+} from '../msg.ts';
 
 /**
  * Splits a conversation into turns. A turn is the input of an agent call and all messages that the

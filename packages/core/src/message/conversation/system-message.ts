@@ -1,4 +1,4 @@
-import { createMessage, withSystemText, type Msg } from './msg.ts';
+import { createMessage, withSystemText, type Msg } from '../msg.ts';
 
 /** Returns a list with the message of a system prompt, or an empty list for a blank text. */
 export type SystemMessages = (text: string) => readonly Msg[];

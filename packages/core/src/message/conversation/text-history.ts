@@ -1,10 +1,10 @@
-import { blocksOf, textOf, toolResultsOf, toolUsesOf, hasToolResults } from './msg.ts';
-import type { ContentBlock, MediaBlock, ToolUse, Msg } from './msg.ts';
-import { contentText, isMedia } from './media/media.ts';
-import { markAsProgram, metadataOf } from './metadata.ts';
+import { blocksOf, textOf, toolResultsOf, toolUsesOf, hasToolResults } from '../msg.ts';
+import type { ContentBlock, MediaBlock, ToolUse, Msg } from '../msg.ts';
+import { contentText, isMedia } from '../media/media.ts';
+import { markAsProgram, metadataOf } from '../metadata.ts';
 import { oncePerGroup, resultGroups } from './tool-pairs.ts';
-import type { JsonObject } from './json.ts';
-import { textChecksum } from './text.ts';
+import type { JsonObject } from '../json.ts';
+import { textChecksum } from '../text.ts';
 
 /**
  * Writes the tool calls and results of a conversation as text, for a model without native tool

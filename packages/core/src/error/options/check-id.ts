@@ -1,4 +1,4 @@
-import { AgentError, type AgentErrorCode } from './agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../agent-error.ts';
 import { kindOf } from './check-fields.ts';
 
 /**
