@@ -13,8 +13,8 @@ import { RunObject } from '../../packages/core/src/agent/seam/run-object.ts';
 import { withDefaults } from '../../packages/core/src/agent/use-list.ts';
 import { InMemoryMemory } from '../../packages/core/src/memory/in-memory-memory.ts';
 import { logMemoryOf, type ExtendedMemory } from '../../packages/core/src/memory/memory.ts';
-import { KeptConversation } from '../../packages/core/src/message/conversation.ts';
-import { systemMessages } from '../../packages/core/src/message/system-message.ts';
+import { KeptConversation } from '../../packages/core/src/message/conversation/conversation.ts';
+import { systemMessages } from '../../packages/core/src/message/conversation/system-message.ts';
 import { toolList } from '../../packages/core/src/tool/set/tool-set.ts';
 import type { Tool } from '../../packages/core/src/tool/tool.ts';
 
