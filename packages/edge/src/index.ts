@@ -21,4 +21,4 @@ export { publicFetch } from './http/public-fetch.ts';
 export type { PublicFetchOptions } from './http/public-fetch.ts';
 export { workersAi } from './workers-ai/workers-ai.ts';
 export type { WorkersAiBinding, WorkersAiOptions } from './workers-ai/workers-ai.ts';
-export type { RateLimiter } from './settings/handler-parts.ts';
+export type { RateLimiter } from './settings/rate-limiter.ts';

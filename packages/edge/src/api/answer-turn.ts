@@ -6,7 +6,7 @@ import type { RequestBody } from '../http/request-body.ts';
 import { askerOf } from '../session/commands.ts';
 import { sendTurn } from '../session/send-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
-import type { ApiCall, ApiFormat } from '../settings/handler-parts.ts';
+import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
 import { openTurn } from '../turn/live-response.ts';
 import { readIds } from '../turn/repeated-request.ts';
 import { makeAgent, readEcho, setupOf } from '../turn/session-setup.ts';

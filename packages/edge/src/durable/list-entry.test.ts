@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test';
 import { AgentError, InMemoryMemory, ReActAgent, userMessage } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
-import type { SessionListOptions } from '../settings/handler-parts.ts';
+import type { SessionListOptions } from '../settings/session-list.ts';
 import { UserList } from './user-list.ts';
 import {
   defaultLimits,

@@ -1,5 +1,5 @@
 import { pageOf } from '../session/list-in-store.ts';
-import type { ListedSession, SessionListOptions } from '../settings/handler-parts.ts';
+import type { ListedSession, SessionListOptions } from '../settings/session-list.ts';
 
 /**
  * List of one user's conversations, in the database of its own Durable Object. The object of each

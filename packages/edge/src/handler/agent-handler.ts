@@ -2,7 +2,7 @@ import { AgentError, type ReActAgent } from '@isoloop/core';
 import type { Context } from 'hono';
 // The small router suffices: the endpoint has few routes, and a Worker loads fewer bytes.
 import { Hono } from 'hono/tiny';
-import type { Route, Routes, SettingsRoute } from '../settings/handler-parts.ts';
+import type { Route, RoutesByPath, SettingsRoute } from '../settings/routes.ts';
 import { callerCheck } from '../http/access.ts';
 import { durableObject } from '../durable/durable-object.ts';
 import { chatRoute } from '../routes/chat-route.ts';
@@ -89,7 +89,7 @@ export function createAgentHandler<
       return response;
     };
   };
-  const routes: Readonly<Record<string, Routes>> = {
+  const routes: RoutesByPath = {
     '/api/chat': { POST: protect(chatRoute) },
     '/api/chat/:id': {
       DELETE: protect(deleteRoute),

@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { Route, Routes } from '../settings/handler-parts.ts';
+import type { Route, Routes } from '../settings/routes.ts';
 import type { OriginCheck } from './cross-origin.ts';
 import { errorResponse } from './error-response.ts';
 import type { EdgeEnv, RequestVariables } from '../settings/handler-options.ts';

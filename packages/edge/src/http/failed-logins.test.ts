@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RateLimiter } from '../settings/handler-parts.ts';
+import type { RateLimiter } from '../settings/rate-limiter.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import { bearerToken } from './bearer-token.ts';
 import type { AgentHandlerOptions } from '../settings/handler-options.ts';

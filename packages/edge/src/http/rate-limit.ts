@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { RateLimiter } from '../settings/handler-parts.ts';
+import type { RateLimiter } from '../settings/rate-limiter.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 
 /**

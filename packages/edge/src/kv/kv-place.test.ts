@@ -5,7 +5,7 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import type { ListedSession } from '../settings/handler-parts.ts';
+import type { ListedSession } from '../settings/session-list.ts';
 import { createAgentHandler } from '../handler/agent-handler.ts';
 import { kvSessions } from './index.ts';
 import type { AgentHandlerOptions, SessionAgent } from '../settings/handler-options.ts';

@@ -8,12 +8,12 @@ import { KvStore } from './kv-store.ts';
 import { KvTitles } from './kv-titles.ts';
 import { listInStore, pageOf } from '../session/list-in-store.ts';
 import { unknownSessionError } from '../session/commands.ts';
+import type { KvSessions } from '../settings/kv-sessions.ts';
 import type {
-  KvSessions,
   ListedSession,
   SessionListOptions,
   StoredSessionList,
-} from '../settings/handler-parts.ts';
+} from '../settings/session-list.ts';
 
 /**
  * Keeps conversations in the KV namespace bound as `CHAT_KV`, if no Durable Object is bound as

@@ -13,7 +13,8 @@ import { llmRoute, type LlmApi } from './llm-route.ts';
 import { toText } from '../turn/event-stream.ts';
 import { toOpenAiError } from '../api/openai-error.ts';
 import { modelsRoute } from '../api/models-route.ts';
-import type { LlmProxy, Route } from '../settings/handler-parts.ts';
+import type { LlmProxy } from '../settings/llm-proxy.ts';
+import type { Route } from '../settings/routes.ts';
 
 /**
  * Creates the model proxy of an endpoint, for agents that run in a page. The page has no API key;

@@ -1,2 +1,2 @@
 export { sessionMoves } from './session-moves.ts';
-export type { SessionMoves } from '../settings/handler-parts.ts';
+export type { SessionMoves } from '../settings/session-moves.ts';

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import { checkFields, checkNoOptions, string, whole } from '@isoloop/core/options';
 import type { OwnerChange, SessionCopy } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { SessionMoves } from '../settings/handler-parts.ts';
+import type { SessionMoves } from '../settings/session-moves.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';
 import { echoHeader } from '../http/header-names.ts';

@@ -1,3 +1,3 @@
 export { operatorDesk } from './operator-desk.ts';
 export type { Operator, OperatorDeskOptions } from './operator-desk.ts';
-export type { OperatorDesk } from '../settings/handler-parts.ts';
+export type { OperatorDesk } from '../settings/operator-desk.ts';

@@ -12,7 +12,7 @@ import { readIds } from '../turn/repeated-request.ts';
 import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 import { messagesRoute } from '../routes/messages-route.ts';
 import { fieldError } from '@isoloop/core/host';
-import type { Enter, OperatorDesk } from '../settings/handler-parts.ts';
+import type { Enter, OperatorDesk } from '../settings/operator-desk.ts';
 import { sendTurn } from '../session/send-turn.ts';
 
 /** A person who answers in the assistant's place. */

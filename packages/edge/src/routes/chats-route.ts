@@ -3,7 +3,7 @@ import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { endRequestRuns } from '../session/request-runs.ts';
-import type { StoredSessionList } from '../settings/handler-parts.ts';
+import type { StoredSessionList } from '../settings/session-list.ts';
 import { readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/command-handler.ts';
 import { askerOf } from '../session/commands.ts';

@@ -1,6 +1,6 @@
 import { InMemoryMemory } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import type { ListedSession } from '../settings/handler-parts.ts';
+import type { ListedSession } from '../settings/session-list.ts';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 import { ask, codeOf, gate, open } from '../../test-support/session-client.ts';
 

@@ -1,7 +1,7 @@
 import { AgentError, errorText } from '@isoloop/core';
 import type { NewTurn } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { ListedSession, SessionListOptions } from '../settings/handler-parts.ts';
+import type { ListedSession, SessionListOptions } from '../settings/session-list.ts';
 import type { EdgeEnv } from '../settings/handler-options.ts';
 import type { StreamFormat, TurnFormat } from '../turn/turn-format.ts';
 

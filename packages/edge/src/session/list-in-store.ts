@@ -1,5 +1,5 @@
 import { listSessions, type KeyValueStore } from '@isoloop/core';
-import type { ListedSession, SessionListOptions } from '../settings/handler-parts.ts';
+import type { ListedSession, SessionListOptions } from '../settings/session-list.ts';
 
 /**
  * Returns a user's conversations in a store, the most recently changed first, without those that

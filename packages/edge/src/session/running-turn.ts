@@ -10,7 +10,7 @@ import {
   type TurnQueue,
   logMemoryOf,
 } from '@isoloop/core/host';
-import type { LiveTurn } from '../settings/handler-parts.ts';
+import type { LiveTurn } from '../settings/live-turn.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { makeAgent } from '../turn/session-setup.ts';
 import { beginSessionTurn, resumeSessionTurn } from '../turn/begin-turn.ts';

@@ -1,6 +1,6 @@
 import type { NewTurn } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { ApiCall } from '../settings/handler-parts.ts';
+import type { ApiCall } from '../settings/openai-routes.ts';
 import type {
   EdgeEnv,
   HandlerSettings,

@@ -18,7 +18,7 @@ import {
 } from '@isoloop/core/host';
 import { isQuestion } from '@isoloop/core/message';
 import { toUiMessages, type UIMessage } from '@isoloop/core/stream';
-import type { LiveTurn } from '../settings/handler-parts.ts';
+import type { LiveTurn } from '../settings/live-turn.ts';
 import { logError, publicError } from '../http/error-response.ts';
 import { noContent } from './command-handler.ts';
 import { liveResponse } from '../turn/live-response.ts';

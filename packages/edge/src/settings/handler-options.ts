@@ -1,14 +1,12 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
-import type {
-  KvSessions,
-  LlmProxy,
-  OpenAiRoutes,
-  OperatorDesk,
-  RateLimiter,
-  SessionMoves,
-  StoreSessions,
-} from './handler-parts.ts';
+import type { KvSessions } from './kv-sessions.ts';
+import type { LlmProxy } from './llm-proxy.ts';
+import type { OpenAiRoutes } from './openai-routes.ts';
+import type { OperatorDesk } from './operator-desk.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+import type { SessionMoves } from './session-moves.ts';
+import type { StoreSessions } from './store-sessions.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
 export interface Caller {

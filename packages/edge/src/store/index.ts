@@ -1,3 +1,3 @@
 export { storeSessions } from './store-place.ts';
 export type { StoreSessionsOptions } from './store-place.ts';
-export type { StoreSessions } from '../settings/handler-parts.ts';
+export type { StoreSessions } from '../settings/store-sessions.ts';

@@ -1,4 +1,5 @@
-import type { BoundSessions, SessionNamespace } from '../settings/handler-parts.ts';
+import type { SessionNamespace } from '../settings/session-objects.ts';
+import type { BoundSessions } from '../settings/store-sessions.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
 import { listInStore, pageOf } from '../session/list-in-store.ts';

@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core/options';
 import { sharedHosts } from './shared-hosts.ts';
 import { ProcessHosts } from './process-hosts.ts';
-import type { StoreSessions } from '../settings/handler-parts.ts';
+import type { StoreSessions } from '../settings/store-sessions.ts';
 
 /** Which handlers of a process share their sessions. */
 export interface StoreSessionsOptions {

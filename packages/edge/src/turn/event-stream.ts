@@ -1,5 +1,5 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import type { EncodeBatch } from '../settings/handler-parts.ts';
+import type { EncodeBatch } from '../settings/encode-batch.ts';
 import { withPublicErrors } from '../http/error-response.ts';
 import { streamResponse } from '../http/stream-response.ts';
 

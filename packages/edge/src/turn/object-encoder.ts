@@ -1,6 +1,6 @@
 import type { AgentEvent, ReActAgent } from '@isoloop/core';
 import { failureText, objectWriterOf } from '@isoloop/core/host';
-import type { EncodeBatch } from '../settings/handler-parts.ts';
+import type { EncodeBatch } from '../settings/encode-batch.ts';
 
 /**
  * Creates an encoder whose client gets only the object of a structured answer. Throws

@@ -1,7 +1,7 @@
 import { AgentError, type EventBatch } from '@isoloop/core';
 import { objectMediaType } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import type { ApiFormat } from '../settings/handler-parts.ts';
+import type { ApiFormat } from '../settings/openai-routes.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';
 import { missingOption } from '../settings/missing-option.ts';
 import { hasBegun, hasOutput } from './event-stream.ts';
