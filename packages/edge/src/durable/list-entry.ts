@@ -1,7 +1,12 @@
 import { titleOf } from '@isoloop/core/host';
 import { AgentError, SessionMemory, type Memory } from '@isoloop/core';
 import { logError } from '../http/error-response.ts';
-import { callSession, sessionObject, type SessionCommand } from '../session/commands.ts';
+import {
+  callSession,
+  durableSessions,
+  sessionObject,
+  type SessionCommand,
+} from '../session/commands.ts';
 import type { Identity, IdentityRecord } from './identity.ts';
 
 export interface ListEntryOptions {
@@ -98,7 +103,7 @@ export class ListEntry {
   async #send(command: SessionCommand): Promise<void> {
     const { env, identity } = this.#options;
     const { user } = identity;
-    const list = sessionObject(env, user, '');
+    const list = sessionObject(durableSessions(env), user, '');
     if (!list) return;
     const request = { user, sessionId: '', requestId: 'list', command };
     const { ok, status } = await callSession(list, request);

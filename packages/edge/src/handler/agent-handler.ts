@@ -5,6 +5,7 @@ import { Hono } from 'hono/tiny';
 import type { Route, RoutesByPath, SettingsRoute } from '../settings/routes.ts';
 import { callerCheck } from '../http/access.ts';
 import { durableObject } from '../durable/durable-object.ts';
+import { durableSessions } from '../session/commands.ts';
 import { chatRoute } from '../routes/chat-route.ts';
 import { chatsRoute, deleteRoute, renameRoute } from '../routes/chats-route.ts';
 import { checkSettings } from './check-options.ts';
@@ -74,14 +75,15 @@ export function createAgentHandler<
   };
   checkSettings(settings);
   const { llm, openai, store, moves, operator } = settings;
-  const sessions = store?.open(settings);
+  const storeSessions = store?.open(settings);
   const identify = callerCheck(settings);
   const protect = (route: SettingsRoute, identity = identify): Route => {
     const enter = withRateLimit(settings, identity);
     return async (c) => {
-      const { env = {} } = c;
-      addSecretsOf(settings, env);
-      if (sessions) c.env = { ...env, CHAT_SESSION: sessions.bind(env) };
+      // Outside a Worker, a request may have no bindings.
+      c.env ??= {};
+      addSecretsOf(settings, c.env);
+      c.set('sessionObjects', storeSessions?.bind(c.env) ?? durableSessions(c.env));
       await enter(c);
       const headers = await readerHeaders(c);
       const response = await route(c, settings);

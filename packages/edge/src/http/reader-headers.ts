@@ -13,7 +13,7 @@ export async function readerHeaders(c: Context<EdgeEnv>): Promise<ReadonlyMap<st
   const headers = new Map<string, string>();
   if (c.get('errorFormat') === 'openai') return headers;
   headers.set(userHeader, await userDigest(c));
-  if (Object(c.env).CHAT_SESSION) headers.set(rejoinHeader, 'true');
+  if (c.get('sessionObjects')) headers.set(rejoinHeader, 'true');
   return headers;
 }
 

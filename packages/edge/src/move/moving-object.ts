@@ -16,6 +16,7 @@ import { DurableStore } from '../durable/durable-store.ts';
 import { noContent } from '../session/command-handler.ts';
 import {
   callSession,
+  durableSessions,
   sessionObject,
   type SessionCommand,
   type SessionRequest,
@@ -179,7 +180,8 @@ class MovingSession {
     if (!identity) return;
     const { user, sessionId } = identity;
     const ownership = await this.#readOwnership(sessionId);
-    const list = ownership?.owner.includes(':') && sessionObject(this.#options.env, user, '');
+    if (!ownership?.owner.includes(':')) return;
+    const list = sessionObject(durableSessions(this.#options.env), user, '');
     const command = { type: 'take-from-list', sessionId } as const;
     if (list) await callSession(list, { user, sessionId: '', requestId: 'list', command });
   }

@@ -62,7 +62,8 @@ async function moveStep(
   const mayEdit = c.get('caller').mayEdit !== false;
   const setup = { ...setupOf(c), mayEdit };
   const { user, sessionId } = setup;
-  const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
+  const object =
+    store || memory ? undefined : sessionObject(c.get('sessionObjects'), user, sessionId);
   const kv = kvOf(c.env);
   if (!object && kv && !store && !memory && sessionSecrets(c.env).length) {
     const echo = c.req.header(echoHeader);

@@ -108,7 +108,8 @@ async function operatorOf(
 async function changesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
   const { user, sessionId } = setupOf(c);
   const { store, memory } = settings;
-  const object = store || memory ? undefined : sessionObject(c.env, user, sessionId);
+  const object =
+    store || memory ? undefined : sessionObject(c.get('sessionObjects'), user, sessionId);
   if (!object) {
     const message = 'Only sessions in CHAT_SESSION can wait for messages.';
     throw new AgentError('NEEDS_DURABLE_OBJECT', message);

@@ -3,6 +3,7 @@ import type { NewTurn } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { ListedSession, SessionListOptions } from '../settings/session-list.ts';
 import type { EdgeEnv } from '../settings/handler-options.ts';
+import type { SessionObject, SessionObjects } from '../settings/session-objects.ts';
 import type { StreamFormat, TurnFormat } from '../turn/turn-format.ts';
 
 /**
@@ -66,29 +67,34 @@ export function unknownSessionError(): AgentError {
   return new AgentError('NOT_FOUND', 'There is no such conversation.');
 }
 
-/**
- * Returns the Durable Object of a session, or `undefined` if no class is bound as `CHAT_SESSION`. A
- * session id has no slash, so the objects of two users are never the same.
- */
-export function sessionObject(
-  env: unknown,
-  user: string,
-  sessionId: string,
-): DurableObjectStub | undefined {
+/** Returns the Durable Objects of the sessions, or `undefined` without the binding `CHAT_SESSION`. */
+export function durableSessions(env: unknown): SessionObjects | undefined {
   const { CHAT_SESSION: objects } = Object(env) as Bindings;
-  return objects?.get(objects.idFromName(`${user}/${sessionId}`));
+  return objects && ((name) => objects.get(objects.idFromName(name)));
 }
 
-/** Sends a command to the Durable Object of a session. Rejects like `callSession`. */
+/**
+ * Returns the object of a session, or `undefined` if sessions have no objects. A session id has no
+ * slash, so the objects of two users are never the same.
+ */
+export function sessionObject(
+  objects: SessionObjects | undefined,
+  user: string,
+  sessionId: string,
+): SessionObject | undefined {
+  return objects?.(`${user}/${sessionId}`);
+}
+
+/** Sends a command to the object of a session. Rejects like `callSession`. */
 export type AskSession = (command: SessionCommand) => Promise<Response>;
 
 /**
- * Returns a function that sends commands to a session of the request's user, or `undefined` if no
- * class is bound as `CHAT_SESSION`. `sessionId` is empty for the list of the user's sessions.
+ * Returns a function that sends commands to a session of the request's user, or `undefined` if
+ * sessions have no objects. `sessionId` is empty for the list of the user's sessions.
  */
 export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | undefined {
   const user = c.get('caller').user;
-  const object = sessionObject(c.env, user, sessionId);
+  const object = sessionObject(c.get('sessionObjects'), user, sessionId);
   if (!object) return undefined;
   return async (command) => {
     const request = { user, sessionId, requestId: c.get('requestId'), command };
@@ -99,11 +105,11 @@ export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | un
 }
 
 /**
- * Sends a request to the Durable Object and returns its response, even an error response. Rejects
+ * Sends a request to the object of a session and returns its response, even an error response. Rejects
  * with `OVERLOADED` or `STORAGE_FAILED` if the object cannot be reached.
  */
 export async function callSession(
-  object: DurableObjectStub,
+  object: SessionObject,
   request: SessionRequest | Omit<SessionRequest, 'command'>,
   address = 'https://session/',
 ): Promise<Response> {

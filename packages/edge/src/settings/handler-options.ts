@@ -6,6 +6,7 @@ import type { OpenAiRoutes } from './openai-routes.ts';
 import type { OperatorDesk } from './operator-desk.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import type { SessionMoves } from './session-moves.ts';
+import type { SessionObjects } from './session-objects.ts';
 import type { StoreSessions } from './store-sessions.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
@@ -297,6 +298,11 @@ export interface RequestVariables {
   errorFormat: 'isoloop' | 'openai';
   /** What `authorize` returned. */
   caller: Caller;
+  /**
+   * Objects of the sessions: those of the option `store`, or the Durable Objects that are bound as
+   * `CHAT_SESSION`. Absent if sessions have no objects.
+   */
+  sessionObjects?: SessionObjects | undefined;
   /** Headers that the route gives its response, also if it fails. */
   routeHeaders?: readonly (readonly [name: string, value: string])[];
   /** Aborted if the client cancels a stream before its answer begins. */

@@ -1,5 +1,7 @@
-/** The part of a Durable Object namespace that the routes use. */
-export interface SessionNamespace {
-  idFromName(name: string): string;
-  get(key: string): { fetch(url: string, init: RequestInit): Promise<Response> };
+/** Object that answers the requests to a session: a Durable Object, or an object of a store. */
+export interface SessionObject {
+  fetch(address: string, init: RequestInit): Promise<Response>;
 }
+
+/** Function that returns the object with a name, which has the user and the session id. */
+export type SessionObjects = (name: string) => SessionObject;

@@ -1,5 +1,5 @@
 import type { HandlerSettings } from './handler-options.ts';
-import type { SessionNamespace } from './session-objects.ts';
+import type { SessionObjects } from './session-objects.ts';
 
 /** Conversations in a store, for the option `store` of `createAgentHandler`. */
 export interface StoreSessions {
@@ -7,8 +7,8 @@ export interface StoreSessions {
   readonly open: (settings: HandlerSettings) => BoundSessions;
 }
 
-/** Sessions that stand in for the binding `CHAT_SESSION`. */
+/** Sessions of a store, which take the place of the Durable Objects. */
 export interface BoundSessions {
-  /** Returns the sessions in the form of `CHAT_SESSION`. `env`: bindings for new agents. */
-  bind(env: object): SessionNamespace;
+  /** Returns the objects of the sessions. `env`: bindings for new agents. */
+  bind(env: object): SessionObjects;
 }

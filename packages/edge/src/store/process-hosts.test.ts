@@ -207,3 +207,35 @@ test('a burst of long messages is written once, in values that the store accepts
     .toEqual(['One?', ...expected.slice(2)]);
   await expect.poll(() => copy.keys('queue:')).toEqual([]);
 });
+
+test.each([
+  ['the given ones', { KEY: 'value' }],
+  ['an empty object outside a Worker', undefined],
+])('the functions of the options get the bindings as they are: %s', async (_name, env) => {
+  const seen: Record<string, unknown> = {};
+  const handler = createAgentHandler({
+    store: storeSessions(new MemoryStore()),
+    authorize: (_request, given) => {
+      seen['authorize'] = given;
+      return { user: 'ann' };
+    },
+    rateLimit: (given) => {
+      seen['rateLimit'] = given;
+      return undefined;
+    },
+    agent: ({ env: given, memory }) => {
+      seen['agent'] = given;
+      return new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello.']), memory });
+    },
+  });
+  const request = new Request('https://edge.test/api/run', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ sessionId: 's', input: 'Hi' }),
+  });
+  const response = await handler.fetch(request, env);
+  await response.text();
+  expect(response.status).toBe(200);
+  const bindings = env ?? {};
+  expect(seen).toEqual({ authorize: bindings, rateLimit: bindings, agent: bindings });
+});

@@ -1,4 +1,4 @@
-import type { SessionNamespace } from '../settings/session-objects.ts';
+import type { SessionObjects } from '../settings/session-objects.ts';
 import type { BoundSessions } from '../settings/store-sessions.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
@@ -17,8 +17,8 @@ interface Entry {
 }
 
 /**
- * Sessions of one process, with their logs in a store. Stands in for the binding `CHAT_SESSION`, so
- * that all routes use these sessions like Durable Objects.
+ * Sessions of one process, with their logs in a store. All routes use these sessions like Durable
+ * Objects.
  */
 export class ProcessHosts implements BoundSessions {
   /** Settings for turns that begin now. */
@@ -34,17 +34,14 @@ export class ProcessHosts implements BoundSessions {
     this.#store = store;
   }
 
-  /** Returns the sessions in the form of `CHAT_SESSION`. `env`: bindings for new agents. */
-  bind(env: object): SessionNamespace {
-    return {
-      idFromName: (name) => name,
-      get: (key) => ({
-        fetch: (_url, { body }) => {
-          const request = JSON.parse(String(body)) as SessionRequest;
-          return answerRequest(request, () => this.#answer(key, request, env));
-        },
-      }),
-    };
+  /** Returns the objects of the sessions. `env`: bindings for new agents. */
+  bind(env: object): SessionObjects {
+    return (key) => ({
+      fetch: (_address, { body }) => {
+        const request = JSON.parse(String(body)) as SessionRequest;
+        return answerRequest(request, () => this.#answer(key, request, env));
+      },
+    });
   }
 
   async #answer(key: string, request: SessionRequest, env: object): Promise<Response> {
