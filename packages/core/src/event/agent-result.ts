@@ -104,8 +104,8 @@ export interface AgentResult<T = unknown> {
   readonly error?: Omit<AgentErrorData, 'name'>;
   /**
    * Errors after which the agent call continued: summaries of `summarizeHistory()` that failed or
-   * could not be stored, and requests of `interrupt()` that were dropped because they are not valid.
-   * Absent without warnings.
+   * could not be stored. Also requests of `interrupt()` that were dropped because they are not
+   * valid. Absent without warnings.
    */
   readonly warnings?: readonly AgentErrorData[];
   /**

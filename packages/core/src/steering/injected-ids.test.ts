@@ -6,6 +6,7 @@ import { scriptedAgent, gate } from '../../../../test/support/scripted-agent.ts'
 const texts = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
 
 test('a message with a used id that is injected before the run has read its log is dropped', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const { open, wait } = gate();
   const guard: Middleware = { wrapInput: async (input, next) => (await wait, next(input)) };
   const { agent } = scriptedAgent(['done'], { use: [guard] });
@@ -14,11 +15,13 @@ test('a message with a used id that is injected before the run has read its log 
   for (const id of ['u1', 'u2'])
     expect(agent.interrupt({ mode: 'inject', messages: userMessage(id, { id }) })).toBe(true);
   open();
-  expect(await call).toMatchObject({
-    reason: 'stop',
-    warnings: [{ message: expect.stringContaining('The id "u1" is in use') }],
-  });
+  const { reason, warnings } = await call;
+  expect(reason).toBe('stop');
   expect(texts(await agent.messages())).toEqual(['go', 'u2', 'done']);
+  expect(warnings).toMatchObject([{ code: 'INVALID_INPUT' }]);
+  expect(warnings![0]!.message).toMatch(/The id "u1" is in use/);
+  expect(warn).not.toHaveBeenCalled();
+  warn.mockRestore();
 });
 
 /** Returns what `interrupt()` throws if a tool injects a message, and the texts of the history. */

@@ -52,12 +52,13 @@ test('a decision is kept for a call without notes, too', async () => {
   expect(run.calls.stateOf(one)).toMatchObject({ started: true, decision });
 });
 
-test('applyMessages() drops the states of removed calls before it opens those of new messages', async () => {
+test('applyMessages() drops the states of removed calls, and opens those of new messages', async () => {
   const { run } = liveRun();
   const earlier = assistantMessage([one]);
   await openWith(run, earlier);
   run.calls.applyNotes([{ kind: 'call-started', toolUseId: 'one' }]);
-  await run.log.edit({ remove: [earlier.id], append: [assistantMessage([one, two])] });
-  expect(run.calls.stateOf(one)?.started).toBeFalsy();
-  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['one', 'two']);
+  await run.log.edit({ remove: [earlier.id], append: [assistantMessage([two])] });
+  expect(run.calls.stateOf(one)).toBeUndefined();
+  expect(run.calls.isOpen(one)).toBe(false);
+  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['two']);
 });
