@@ -261,7 +261,7 @@ const data =
   'answerEnding answerOf argumentsIn assistantMessage backOff blockFilter ' +
   'brokenRules callListener changeBranchOwner checkDecision checkFields checkNewIds ' +
   'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
-  'classifyError clientJsonMode clientTextError clientTextsOf ' +
+  'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
   'closedByMoveId contextSection copyOfSession countMessage countMessages ' +
   'countRequest countTools createMessage currentTurn ' +
   'defaultToolTimeout deniedResult digest documentsText ' +

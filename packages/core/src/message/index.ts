@@ -38,7 +38,7 @@ export { contextSection, documentsText } from './retrieved-document.ts';
 export type { RetrievedDocument } from './retrieved-document.ts';
 export { startOfTexts } from './conversation/shorten-results.ts';
 export { textHistory } from './conversation/text-history.ts';
-export { fence, startOf } from './text.ts';
+export { cleanText, fence, startOf } from './text.ts';
 export { openToolUses, pairedForModel } from './conversation/tool-pairs.ts';
 export { answerOf, currentTurn, isQuestion } from './conversation/turns.ts';
 export { parseHistory, parseMessages } from './validate-message.ts';

@@ -133,8 +133,8 @@ const storedIds =
  * model's server has stored, maybe for another user, or an address that the server must not read.
  */
 function checkForwarded(value: unknown, param: string): void {
-  if (!isRecord(value)) return;
-  for (const [name, part] of Object.entries(value)) {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, part] of Object.entries(value) as Iterable<readonly [string, unknown]>) {
     const partParam = Array.isArray(value) ? `${param}[${name}]` : `${param}.${name}`;
     if (part == null) continue;
     const isSound = /audio$/i.test(name) && isRecord(part) && part['id'] != null;
