@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseSync, Visitor } from 'vite';
 import { expect, test } from 'vitest';
 import { copyVersion } from '../packages/core/src/memory/move/session-place.ts';
 import { recordFields } from '../packages/core/src/memory/log/log-record.ts';
@@ -15,6 +16,7 @@ import { memberGroupsOf } from '../scripts/docs/reference/members.ts';
 import { NameLinks } from '../scripts/docs/reference/name-links.ts';
 import { readReference } from '../scripts/docs/reference/reference-pages.ts';
 import { signatureOf } from '../scripts/docs/reference/signature.ts';
+import { findFiles } from '../scripts/find-files.ts';
 import { slugOf } from '../scripts/packed-files.ts';
 import { packageFolders } from '../scripts/packages.ts';
 import { root } from '../scripts/root.ts';
@@ -75,7 +77,7 @@ test('the reference shows the head of a class, and takes a method’s text from 
 });
 
 test('a name that another package exports is on the page of that package only', () => {
-  const entry = DeclarationFile.read(`${root}/packages/web-worker/dist/move.d.ts`);
+  const entry = DeclarationFile.read(`${root}/packages/web-worker/dist/move/index.d.ts`);
   expect(entry.exports.get('moveSession')?.[0]).toBe('@isoloop/core/host');
   const found = reference.items.filter(({ name }) => name === 'moveSession');
   expect(found.map((item) => item.entry)).toEqual(['@isoloop/core/host']);
@@ -202,3 +204,30 @@ test('the page of formats has the versions, the records and the prefixes of the 
   for (const prefix of [...Object.values(keyPrefix), ...packagePrefixes])
     expect(page).toContain(`\`${prefix}`);
 });
+
+test('each function that an error names is an export or a member of one', () => {
+  const known = new Set(
+    reference.items.flatMap(({ name, declaration }) => [
+      name,
+      ...memberGroupsOf(declaration).flatMap(({ members }) => members.map((member) => member.name)),
+    ]),
+  );
+  const named = findFiles('packages/*/src/**/*.{ts,tsx}', { exclude: ['**/*.test.*'] }).flatMap(
+    (path) =>
+      stringsOf(path).flatMap((text) =>
+        [...text.matchAll(/\b([a-z]\w*[A-Z]\w*)\(/g)].map(([, name = '']) => ({ path, name })),
+      ),
+  );
+  expect(named.length).toBeGreaterThan(60);
+  expect(named.filter(({ name }) => !known.has(name))).toEqual([]);
+});
+
+/** Returns the strings and templates of a file that have several words. */
+function stringsOf(path: string): readonly string[] {
+  const texts: string[] = [];
+  new Visitor({
+    Literal: ({ value }) => typeof value === 'string' && texts.push(value),
+    TemplateLiteral: ({ quasis }) => texts.push(quasis.map(({ value }) => value.raw).join('…')),
+  }).visit(parseSync(path, read(path)).program);
+  return texts.filter((text) => /\S \S+ \S/.test(text));
+}

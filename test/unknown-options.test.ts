@@ -291,7 +291,7 @@ const data =
 
 /** The packages whose functions are in the table; the other packages have tables of their own. */
 const packages = packageFolders.filter(
-  (name) => !['edge', 'web-worker', 'react', 'inspector'].includes(name),
+  (name) => !['edge', 'openai-api', 'web-worker', 'react', 'inspector'].includes(name),
 );
 const specifiers = packages.flatMap((folder) => {
   const { name, exports } = readManifest(folder);

@@ -80,7 +80,7 @@ function readMessage(messages: readonly unknown[], limits: ChatLimits): ChatTurn
     const { role, parts } = fieldsOf(each);
     return role === 'assistant' && Object(parts).length > 0;
   });
-  // Most results belong to finished tool calls and may be long. `beginChatTurn` later selects the
+  // Most results belong to finished tool calls and may be long. `beginTurn()` later selects the
   // results of open tool calls.
   const decisions = fromUiDecisions(answer).filter(
     (decision) => decisionSize(decision) <= limits.toolResultChars,

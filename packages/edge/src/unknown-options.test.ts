@@ -5,15 +5,15 @@ import {
   given,
   type TestedEntry,
   type Wrong,
-} from '../../../../test/unknown-options.ts';
-import * as edge from '../index.ts';
-import * as jwts from '../jwt/index.ts';
-import * as kvs from '../kv/index.ts';
-import * as llms from '../llm/index.ts';
-import * as operators from '../operator/index.ts';
-import * as moves from '../move/index.ts';
-import * as api from '../api/index.ts';
-import * as stores from '../store/index.ts';
+} from '../../../test/unknown-options.ts';
+import * as edge from './index.ts';
+import * as jwts from './jwt/index.ts';
+import * as kvs from './kv/index.ts';
+import * as llms from './llm/index.ts';
+import * as operators from './operator/index.ts';
+import * as moves from './move/index.ts';
+import * as api from './api/index.ts';
+import * as stores from './store/index.ts';
 
 const agent = () => ({}) as never;
 const kv = {} as KVNamespace;
