@@ -14,11 +14,11 @@ import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome } from '../../wire/protocol.ts';
 import { LocalAgent, type LocalAgentOptions } from '../local-agent.ts';
 import { onAbort } from './on-abort.ts';
-import type { ActiveRun } from './active-run.ts';
+import { ForwardedRun, type RunForwarding } from './forwarded-run.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
-import type { MessageStart, Asker } from '../../wire/protocol.ts';
+import type { MessageStart } from '../../wire/protocol.ts';
 import type { Outputs } from '../../wire/exposed-agent.ts';
 import type {
   CommandResult,
@@ -54,26 +54,6 @@ export interface SessionRunsOptions
   readonly outputs: Outputs;
 }
 
-/** Data that `forward` needs about a run. */
-export interface RunForwarding {
-  /** Id of the request for the run. */
-  readonly requestId: string;
-  readonly controller: AbortController;
-  readonly start: MessageStart;
-  /** Number of times that a tab has continued the run. */
-  readonly attempts: number;
-  /** Gap between the sequence numbers (`seq`) of the run's earlier events and its new events. */
-  readonly gap: number;
-  /** Name of the output that the run returns, if any. */
-  readonly outputName: string | undefined;
-  /** Page that asked for the run, if it is known. */
-  readonly asker: Asker | undefined;
-  /** Called when the run has started. */
-  readonly onStart?: () => void;
-  /** Called when the readers have received the first events. */
-  readonly onShown?: () => void;
-}
-
 /**
  * Tab id in the queue of a run that a new leader continues. The runs of all tabs wait for this run.
  */
@@ -106,8 +86,8 @@ export class SessionRuns {
   /** Controllers of the runs that are active or wait, with the times of their requests. */
   readonly #controllers: Map<AbortController, number> = new Map();
   #unwatch: (() => void) | undefined;
-  /** Number of runs that have started and not ended. */
-  #runCount = 0;
+  /** Active run that the log names. */
+  #notedRun: NotedRun | undefined;
 
   constructor(options: SessionRunsOptions) {
     this.#options = options;
@@ -268,59 +248,40 @@ export class SessionRuns {
    * tabs. Returns the run's result.
    */
   async forward(stream: AgentStream, forwarding: RunForwarding): Promise<AgentResult> {
-    const { requestId, start, attempts, gap, outputName, asker, controller, onStart, onShown } =
-      forwarding;
-    const { readers, isShared, pages } = this.#options;
-    const earlierRuns = this.log.ended.runs;
-    const tabRun: NotedRun = {
-      requestId,
-      runId: stream.runId,
-      attempts,
-      outputName,
-      asker,
-      earlierRuns,
-    };
+    const { requestId, asker } = forwarding;
+    const { readers, pages } = this.#options;
+    const { ended } = this.log;
+    const run = new ForwardedRun({ ...forwarding, stream, leader: this, readers });
     const removeAsker = pages.setAsker(stream.runId, asker);
-    const batches = stream.batches()[Symbol.asyncIterator]();
-    const offset = offsetOf(readers.activeRun, requestId, gap);
     readers.onFailure(requestId, () => void stream.cancel());
-    let isCounted = false;
     try {
-      for (let isFirst = true; ; isFirst = false) {
-        const nextRead = batches.next();
-        onStart?.();
-        const { done, value } = await nextRead;
-        if (done) break;
-        // Another worker has become the writer of the log. The readers get the events of that
-        // worker.
-        if (isShared && value.some(isConflict)) this.#isOver = true;
-        if (this.#isOver) continue;
-        if (isFirst && this.#beginsAlone(value)) {
-          isCounted = true;
-          this.#runCount += 1;
-          await this.log.note(tabRun);
-        }
-        this.showEvents(withOffset(value, offset), requestId, isFirst ? start : undefined);
-        onShown?.();
-        const pause = readers.whenReady(requestId, controller.signal);
-        if (pause) await pause;
-      }
+      await run.show();
       const result = await stream.result;
-      this.log.ended.add(requestId, result.message.id);
+      ended.add(requestId, result.message.id);
       return result;
     } catch (error) {
-      this.log.ended.add(requestId);
+      ended.add(requestId);
       await stream.cancel();
       throw error;
     } finally {
       removeAsker();
-      if (isCounted) this.#runCount -= 1;
+      if (this.#notedRun === run.note) this.#notedRun = undefined;
     }
   }
 
-  /** Returns whether these events begin a run while no other one is active. */
-  #beginsAlone([event]: EventBatch): boolean {
-    return event?.type === 'run-start' && this.#runCount === 0;
+  /** Stores the data about a run that begins, unless the run that the log names is active. */
+  async noteRun(run: NotedRun): Promise<void> {
+    if (this.#notedRun) return;
+    this.#notedRun = run;
+    await this.log.note(run);
+  }
+
+  /**
+   * Stops leading if these events say that another worker has become the writer of the log. The
+   * readers get the events of that worker.
+   */
+  checkWriter(events: EventBatch): void {
+    if (this.#options.isShared && events.some(isConflict)) this.#isOver = true;
   }
 
   async #openLog({ memory }: ReActAgent): Promise<void> {
@@ -369,15 +330,6 @@ export class SessionRuns {
       this.#queue.leave();
     }
   }
-}
-
-/** Returns what to add to the `seq` of a run's events, so that they follow those already shown. */
-function offsetOf({ requestId, lastEvent }: ActiveRun, ownRequestId: string, gap: number): number {
-  return lastEvent && requestId === ownRequestId ? lastEvent.seq + gap : 0;
-}
-
-function withOffset(events: EventBatch, offset: number): EventBatch {
-  return offset ? events.map((event) => ({ ...event, seq: event.seq + offset })) : events;
 }
 
 function isConflict(event: AgentEvent): boolean {
