@@ -14,7 +14,7 @@ import {
 import { packEvents } from '../wire/wire-events.ts';
 import { EventSender, type Encoding } from './event-sender.ts';
 import { onAbort } from '../session/runs/on-abort.ts';
-import type { RunReader } from '../session/runs/run-readers.ts';
+import type { RunReader } from '../session/runs/run-reading.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
 

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
-import type { RunReader, RunReaders } from './run-readers.ts';
+import type { RunReaders } from './run-readers.ts';
+import type { RunReader } from './run-reading.ts';
 import type { TabRequestBody, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /**

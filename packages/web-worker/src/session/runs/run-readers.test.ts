@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { RunReaders, type RunReader } from './run-readers.ts';
+import { RunReaders } from './run-readers.ts';
+import type { RunReader } from './run-reading.ts';
 
 /** Creates a reader that can take a batch only after `free` was called. */
 function busyReader(): { readonly reader: RunReader; readonly free: () => void } {

@@ -1,35 +1,15 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentErrorData, AgentResult, EventBatch } from '@isoloop/core';
+import type { AgentResult, EventBatch } from '@isoloop/core';
 import type { MessageStart } from '../../wire/protocol.ts';
 import { ActiveRun } from './active-run.ts';
+import { JoinedResult } from './joined-result.ts';
+import { RunReading, type RunReader } from './run-reading.ts';
 import type { ActiveRunState } from '../../wire/tab-protocol.ts';
 
-/** Reader of a run's events. `serveSession` creates one for the port of a page. */
-export interface RunReader {
-  /** Called once, before the first events. */
-  begin(start: MessageStart): void;
-  add(events: EventBatch): void;
-  /** Whether the reader can take another batch now. */
-  readonly isReady: boolean;
-  /** Resolves when the reader can take another batch. Rejects if a batch could not be sent. */
-  ready(): Promise<void>;
-  /** Callback for a batch that could not be sent. Whoever passes events to the reader sets it. */
-  onFailure: (() => void) | undefined;
-}
-
-/** Reader of a run that it has requested. */
-interface Requester {
-  /** `undefined`: the reader has left. */
-  reader: RunReader | undefined;
-  /** Whether the reader has received events. */
-  hasBegun: boolean;
-}
-
-interface JoinedReader {
-  readonly reader: RunReader;
-  readonly resolve: (result: AgentResult | undefined) => void;
-  readonly reject: (error: AgentError) => void;
-  failure: AgentErrorData | undefined;
+/** Wait for the next change of the readers. */
+interface ReaderChange {
+  readonly promise: Promise<false>;
+  /** Ends the wait. */
+  readonly stop: () => void;
 }
 
 /**
@@ -39,10 +19,8 @@ interface JoinedReader {
 export class RunReaders {
   readonly activeRun: ActiveRun = new ActiveRun();
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
-  /** Readers of requested runs, by request id. */
-  readonly #requesters: Map<string, Requester> = new Map();
-  /** Further readers, which joined during the active run. */
-  readonly #joinedReaders: Set<JoinedReader> = new Set();
+  /** All readers, each with its run: those that requested a run, and those that joined one. */
+  readonly #readings: Set<RunReading> = new Set();
   /**
    * Id of the request whose run another tab reads too. The reading speed of that tab is unknown.
    */
@@ -54,12 +32,12 @@ export class RunReaders {
   get isWaiting(): boolean {
     return (
       this.activeRun.requestId !== undefined ||
-      [...this.#requesters.values()].some(({ hasBegun }) => hasBegun)
+      [...this.#readings].some(({ hasBegun, joined }) => hasBegun && !joined)
     );
   }
 
   get hasJoined(): boolean {
-    return this.#joinedReaders.size > 0;
+    return [...this.#readings].some(({ joined }) => joined);
   }
 
   /**
@@ -74,46 +52,43 @@ export class RunReaders {
 
   /** Sets the reader of a request. Returns a function that removes the reader. */
   addRequester(requestId: string, reader: RunReader): () => void {
-    this.#requesters.set(requestId, { reader, hasBegun: false });
-    return () => void this.#requesters.delete(requestId);
+    const reading = new RunReading({ requestId, reader });
+    this.#readings.add(reading);
+    return () => void this.#readings.delete(reading);
   }
 
   /** Removes the reader of a request. The run then waits for another reader. */
   leave(requestId: string): void {
-    const requester = this.#requesters.get(requestId);
-    if (requester) requester.reader = undefined;
+    this.#requester(requestId)?.leave();
     this.#reportChange();
   }
 
   /** Returns whether the reader of a request has left and no other reader has joined. */
   isAbandoned(requestId: string): boolean {
-    const requester = this.#requesters.get(requestId);
-    const isRead =
-      this.#foreignRequestId === requestId ||
-      (this.activeRun.requestId === requestId && this.#joinedReaders.size > 0);
-    return requester !== undefined && !requester.reader && !isRead;
+    if (this.#foreignRequestId === requestId) return false;
+    const readings = this.#readingsOf(requestId);
+    return readings.length > 0 && readings.every(({ reader }) => !reader);
   }
 
   /**
    * Adds a reader that gets the active run from its start. Resolves with the run's result, or with
-   * `undefined` if the reader leaves.
+   * `undefined` if the reader leaves or no run is active.
    */
   async join(reader: RunReader, leaveSignal: AbortSignal): Promise<AgentResult | undefined> {
-    let joinedReader: JoinedReader | undefined;
-    if (leaveSignal.aborted) return undefined;
+    const { requestId, start, events } = this.activeRun;
+    if (requestId === undefined || leaveSignal.aborted) return undefined;
+    const joined = new JoinedResult();
+    const reading = new RunReading({ requestId, reader, joined });
+    const leave = (): void => joined.leave();
+    leaveSignal.addEventListener('abort', leave);
+    reader.onFailure = leave;
+    this.#readings.add(reading);
     try {
-      return await new Promise((resolve, reject) => {
-        joinedReader = { reader, resolve, reject, failure: undefined };
-        this.#joinedReaders.add(joinedReader);
-        const leave = (): void => resolve(undefined);
-        leaveSignal.addEventListener('abort', leave);
-        reader.onFailure = leave;
-        reader.begin(this.activeRun.start);
-        if (this.activeRun.lastEvent) reader.add(this.activeRun.events);
-        this.#reportChange();
-      });
+      reading.give(events, start);
+      this.#reportChange();
+      return await joined.promise;
     } finally {
-      this.#joinedReaders.delete(joinedReader!);
+      this.#readings.delete(reading);
       this.#reportChange();
     }
   }
@@ -138,8 +113,8 @@ export class RunReaders {
   /** Removes the active run, which no tab continues. Readers that joined the run get an error. */
   endActiveRun(): void {
     this.activeRun.clear();
-    for (const { reject } of this.#joinedReaders)
-      reject(new AgentError('WORKER_TERMINATED', 'The run ended because its tab has closed.'));
+    for (const { joined } of this.#readings)
+      joined?.fail('The run ended because its tab has closed.');
   }
 
   /** Records that another tab reads the run too, so that no reader delays the run. */
@@ -154,83 +129,84 @@ export class RunReaders {
    * the reader of the request cannot be reached.
    */
   whenReady(requestId: string, signal: AbortSignal): Promise<void> | undefined {
-    const requester = this.#requesters.get(requestId);
-    if (!requester || requester.reader?.isReady) return undefined;
-    return this.#untilReady(requester, requestId, signal);
+    const isAnyReady = this.#readingsOf(requestId).some(({ reader }) => reader?.isReady);
+    if (isAnyReady || !this.#setsPace(requestId)) return undefined;
+    return this.#untilReady(requestId, signal);
   }
 
   /**
    * Resolves when one of the run's readers can take more events, or when no reader sets its pace.
    */
-  async #untilReady(requester: Requester, requestId: string, signal: AbortSignal): Promise<void> {
-    for (let waits = true; waits && this.#foreignRequestId !== requestId && !signal.aborted;) {
-      let change = (): void => {};
-      const whenChanged = new Promise<true>((resolve) => (change = () => resolve(true)));
-      this.#changeListeners.add(change);
-      signal.addEventListener('abort', change);
-      const joinedReaders = this.activeRun.requestId === requestId ? [...this.#joinedReaders] : [];
-      const whenJoinedReady = joinedReaders.map(({ reader }) =>
-        reader.ready().then(
-          () => false,
-          () => whenChanged,
-        ),
+  async #untilReady(requestId: string, signal: AbortSignal): Promise<void> {
+    while (this.#setsPace(requestId) && !signal.aborted) {
+      const change = this.#nextChange(signal);
+      const readers = this.#readingsOf(requestId).flatMap((reading) =>
+        whenReaderReady(reading, change.promise),
       );
       try {
-        waits = await Promise.race([
-          ...(requester.reader ? [requester.reader.ready().then(() => false)] : []),
-          ...whenJoinedReady,
-          whenChanged,
-        ]);
+        const isReady = await Promise.race([...readers, change.promise]);
+        if (isReady) return;
       } finally {
-        this.#changeListeners.delete(change);
-        signal.removeEventListener('abort', change);
+        change.stop();
       }
     }
   }
 
+  /** Returns whether the readers of this worker set the pace of a run, even if they have left. */
+  #setsPace(requestId: string): boolean {
+    return this.#requester(requestId) !== undefined && this.#foreignRequestId !== requestId;
+  }
+
+  /** Waits until a reader joins or leaves, or the run is aborted. */
+  #nextChange(signal: AbortSignal): ReaderChange {
+    let change = (): void => {};
+    const promise = new Promise<false>((resolve) => (change = () => resolve(false)));
+    this.#changeListeners.add(change);
+    signal.addEventListener('abort', change);
+    const stop = (): void => {
+      this.#changeListeners.delete(change);
+      signal.removeEventListener('abort', change);
+    };
+    return { promise, stop };
+  }
+
   /** Sets the callback for the case that the reader of the request cannot be reached. */
   onFailure(requestId: string, fail: () => void): void {
-    const requester = this.#requesters.get(requestId);
-    if (requester?.reader) requester.reader.onFailure = fail;
+    const reader = this.#requester(requestId)?.reader;
+    if (reader) reader.onFailure = fail;
   }
 
   #reportChange(): void {
     for (const change of this.#changeListeners) change();
   }
 
+  #readingsOf(requestId: string): readonly RunReading[] {
+    return [...this.#readings].filter((reading) => reading.requestId === requestId);
+  }
+
+  /** Returns the reader in this worker that requested a run. It may have left. */
+  #requester(requestId: string): RunReading | undefined {
+    return this.#readingsOf(requestId).find(({ joined }) => !joined);
+  }
+
   #show(events: EventBatch, requestId: string, start: MessageStart): void {
     if (!events.length) return;
     for (const watcher of this.#watchers) watcher(events);
     this.#give(events, requestId, start);
-    for (const joinedReader of this.#joinedReaders) {
-      joinedReader.reader.add(events);
-      for (const event of events) {
-        if (event.agentPath.length > 1) continue;
-        if (event.type === 'error') joinedReader.failure = event.error;
-        if (event.type === 'run-end') end(joinedReader, event.result);
-      }
-    }
   }
 
-  /**
-   * Passes events to the reader of a request. If the reader already has events of the run, drops a
-   * second `run-start`, which comes when another tab continues the run.
-   */
   #give(events: EventBatch, requestId: string, start: MessageStart): void {
-    const requester = this.#requesters.get(requestId);
-    const readerEvents = requester?.hasBegun
-      ? events.filter(({ type, agentPath }) => type !== 'run-start' || agentPath.length > 1)
-      : events;
-    if (!requester?.reader || !readerEvents.length) return;
-    if (!requester.hasBegun) requester.reader.begin(start);
-    requester.hasBegun = true;
-    requester.reader.add(readerEvents);
+    for (const reading of this.#readingsOf(requestId)) reading.give(events, start);
   }
 }
 
-function end({ failure, resolve, reject }: JoinedReader, result: AgentResult): void {
-  if (failure) reject(AgentError.fromJSON(failure));
-  else if (result.reason === 'error')
-    reject(new AgentError('WORKER_TERMINATED', 'The run failed, and its tab is gone.'));
-  else resolve(result);
+/** Returns a promise that resolves when the reader can take more events. None if it has left. */
+function whenReaderReady(
+  { reader, joined }: RunReading,
+  whenChanged: Promise<false>,
+): readonly Promise<boolean>[] {
+  if (!reader) return [];
+  const ready = reader.ready().then(() => true);
+  // A joined reader that cannot be reached leaves. The run then waits for the other readers.
+  return [joined ? ready.catch(() => whenChanged) : ready];
 }
