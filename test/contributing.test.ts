@@ -83,9 +83,9 @@ function commentsOf(path: string): readonly string[] {
 
 /** Returns the names of what may be called: functions, classes, methods, and values with a name. */
 function functionsOf(path: string): readonly string[] {
-  const names: string[] = [];
+  const found: string[] = [];
   const add = (key: ESTree.Node | null | undefined): void => {
-    if (key?.type === 'Identifier' || key?.type === 'PrivateIdentifier') names.push(key.name);
+    if (key?.type === 'Identifier' || key?.type === 'PrivateIdentifier') found.push(key.name);
   };
   new Visitor({
     FunctionDeclaration: ({ id }) => add(id),
@@ -99,7 +99,7 @@ function functionsOf(path: string): readonly string[] {
     PropertyDefinition: ({ key }) => add(key),
     Property: ({ key, method }) => method && add(key),
   }).visit(parseSync(path, read(path)).program);
-  return names;
+  return found;
 }
 
 /** Returns the code in the recipes that matches, without what they invent. */
