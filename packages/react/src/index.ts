@@ -7,12 +7,12 @@ export type {
   UseAgentChatOptions,
 } from './hooks/use-agent-chat.ts';
 export { useMovableSession } from './hooks/use-movable-session.ts';
-export type { MovableSessions } from './agent-chat/moving-page.ts';
+export type { MovableSessions } from './hooks/moving-page.ts';
 export type { MovableSession, UseMovableSessionOptions } from './hooks/use-movable-session.ts';
 export { useOperatorMessages } from './hooks/use-operator-messages.ts';
 export type { UseOperatorMessagesOptions } from './hooks/use-operator-messages.ts';
 export { useAgentEvents } from './hooks/use-agent-events.ts';
-export type { AgentTimelineEvent } from './hooks/agent-events.ts';
+export type { AgentTimelineEvent } from './chat/agent-events.ts';
 export type { AgentApproval } from './chat/approvals.ts';
 export type { AgentSessions } from './source/agent-sessions.ts';
 export type { AgentSessionEntry, QueuedMessage, RequestOptions } from '@isoloop/core/host';

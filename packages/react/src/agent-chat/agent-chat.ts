@@ -1,13 +1,12 @@
-import type { DataUIPart, UIMessage } from '@isoloop/core/stream';
+import type { UIMessage } from '@isoloop/core/stream';
 import type { AgentLink } from '@isoloop/core/host';
-import type { AgentChatState } from './agent-chat-state.ts';
-import type { AgentTimelineEvent } from '../hooks/agent-events.ts';
-import type { LatestHandlers } from './chat-components.ts';
+import type { AgentTimelineEvent } from '../chat/agent-events.ts';
+import type { LatestHandlers } from '../chat/chat-components.ts';
+import { ChatStore, type AgentChatState } from '../chat/chat-store.ts';
 import { ChatConnection } from './chat-connection.ts';
 import { ChatGate } from './chat-gate.ts';
 import { ChatLoading } from './chat-loading.ts';
 import { ChatSessions } from './chat-sessions.ts';
-import { ChatStore } from './chat-store.ts';
 import { Chat, type FinishedAnswer } from '../chat/chat.ts';
 import { Decisions } from './decisions.ts';
 import { SendingQueue } from './sending-queue.ts';
@@ -43,15 +42,7 @@ export class AgentChat {
     this.#isNew = isNew;
     const store = new ChatStore(isNew, messages);
     const connection = new ChatConnection(openLink);
-    const chat = new Chat({
-      messages,
-      connection,
-      components: store.components,
-      onBegin: () => store.runEvents.beginStream(),
-      onChange: () => this.#onChange(),
-      onData: (part) => this.#onData(part),
-      onFinish: (answer) => this.#onFinish(answer),
-    });
+    const chat = new Chat({ connection, store, onFinish: (answer) => this.#onFinish(answer) });
     const gate = new ChatGate(chat);
     const shared = { chat, connection, gate, store };
     const loading = new ChatLoading({ ...shared, onLoaded: () => void this.queue.take() });
@@ -174,18 +165,6 @@ export class AgentChat {
     // An endpoint tells other tabs when the reading has ended. A worker may never answer.
     if (link.outlivesPage) await whenStopped;
     link.close();
-  }
-
-  #onChange(): void {
-    const { chat } = this;
-    const isLonger = chat.state.messages.length !== this.state.chat.messages.length;
-    this.#store.set({ chat: chat.state });
-    if (isLonger) this.queue.show();
-  }
-
-  #onData(part: DataUIPart): void {
-    if (part.type === 'data-isoloop-event') this.#store.addEvent(part.data as AgentTimelineEvent);
-    else this.#store.components.tell(({ onData }) => onData?.(part));
   }
 
   #onFinish(answer: FinishedAnswer): void {

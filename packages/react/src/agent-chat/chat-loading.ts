@@ -1,9 +1,8 @@
 import type { UIMessage } from '@isoloop/core/stream';
 import type { AnswerBatches } from '@isoloop/core/host';
-import type { Phase } from './agent-chat-state.ts';
 import type { ChatConnection } from './chat-connection.ts';
 import type { ChatGate } from './chat-gate.ts';
-import type { ChatStore } from './chat-store.ts';
+import type { ChatStore, Phase } from '../chat/chat-store.ts';
 import type { Chat } from '../chat/chat.ts';
 import { LostAnswer } from './lost-answer.ts';
 import { PageChanges } from './page-changes.ts';

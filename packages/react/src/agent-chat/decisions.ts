@@ -4,7 +4,7 @@ import type { RequestOptions } from '@isoloop/core/host';
 import type { ApprovalResponse } from '../chat/approvals.ts';
 import type { CallPart, Chat } from '../chat/chat.ts';
 import type { ChatGate } from './chat-gate.ts';
-import type { ChatStore } from './chat-store.ts';
+import type { ChatStore } from '../chat/chat-store.ts';
 
 /** Result of a tool call, or its error. */
 export interface CallOutput {
@@ -53,17 +53,16 @@ export class Decisions {
   }
 
   /** `change` returns `undefined` for other calls. Resolves when the page shows the change. */
-  async #change(
+  #change(
     options: RequestOptions | undefined,
     change: (part: CallPart) => object | undefined,
   ): Promise<void> {
-    await this.#store.attempt(async () => {
+    const chat = this.#chat;
+    return this.#store.attempt(async () => {
       await this.#gate.whenLoaded;
-      const chat = this.#chat;
       const message = chat.changeCall(change);
       // At the end of an answer, the chat looks by itself for what to send.
-      if (!message || chat.isBusy) return;
-      void this.#store.attempt(() => chat.sendDecided(message.id, options));
+      if (message && !chat.isBusy) void chat.sendDecided(message.id, options);
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { AgentLink, RequestOptions } from '@isoloop/core/host';
 import type { ChatConnection } from './chat-connection.ts';
 import type { ChatGate } from './chat-gate.ts';
-import type { ChatStore } from './chat-store.ts';
+import type { ChatStore } from '../chat/chat-store.ts';
 import type { Chat } from '../chat/chat.ts';
 import { isEqual } from '../chat/is-equal.ts';
 import { toUserMessage, type MessageInput } from '../chat/message-input.ts';
@@ -30,8 +30,16 @@ export class SendingQueue {
   /** Becomes the queue. All messages wait for one promise, so they keep their order. */
   #whenQueue: Promise<ChatQueue | undefined> | undefined;
 
+  /** Number of messages that the conversation had when the queue was last shown. */
+  #messageCount = 0;
+
   constructor(options: SendingQueueOptions) {
     this.#options = options;
+    const { chat, store } = options;
+    store.subscribe(() => {
+      // A message that the conversation has no longer waits.
+      if (chat.state.messages.length !== this.#messageCount) this.show();
+    });
   }
 
   /** Uses the place of a new connection. */
@@ -102,7 +110,9 @@ export class SendingQueue {
   /** Shows the messages that wait in this page and at the endpoint. */
   show(): void {
     const { chat, connection, store } = this.#options;
-    const shownIds = new Set(chat.state.messages.map(({ id }) => id));
+    const shownMessages = chat.state.messages;
+    this.#messageCount = shownMessages.length;
+    const shownIds = new Set(shownMessages.map(({ id }) => id));
     const queuedThere = connection.isOpen ? (connection.link.queuedMessages ?? []) : [];
     const messages = [...queuedThere, ...(this.#queue?.list() ?? [])];
     const list = messages.filter(({ id, state }) => state === 'failed' || !shownIds.has(id));

@@ -10,7 +10,8 @@ import type { AgentLink, AnswerBatches, AnswerRequest, RequestOptions } from '@i
 import { isLost } from '../source/lost-connection.ts';
 import { isDecided, isRefusedDecision, withOpenApprovals } from './approvals.ts';
 import { AnswerReader } from './answer-reader.ts';
-import { isEqual, withChanges } from './is-equal.ts';
+import type { ChatStore } from './chat-store.ts';
+import { isEqual } from './is-equal.ts';
 import { toUserMessage, type MessageInput } from './message-input.ts';
 import { settled } from './settled.ts';
 
@@ -43,21 +44,12 @@ export interface CalledTool {
   readonly input: unknown;
 }
 
-/** What a chat uses, and what it tells. */
 export interface ChatOptions {
-  readonly messages: readonly UIMessage[];
   /** The agent that answers. */
   readonly connection: Pick<AgentLink, 'send' | 'history'>;
-  readonly components: {
-    /** Whether to send the messages again, because they have a decision or a result of the user. */
-    shouldSend(messages: readonly UIMessage[]): boolean | PromiseLike<boolean>;
-    tellCall(call: CalledTool): void;
-  };
-  /** Called before each request. */
-  onBegin(): void;
-  /** Called at each change of `state`. */
-  onChange(): void;
-  onData(part: DataUIPart): void;
+  /** Where the chat keeps its messages. */
+  readonly store: ChatStore;
+  /** Called when an answer has ended. */
   onFinish(answer: FinishedAnswer): void;
 }
 
@@ -71,7 +63,6 @@ type RequestedAnswer = RequestOptions & {
 
 /** The messages of a conversation and the requests that change them, one at a time. */
 export class Chat {
-  state: ChatState;
   readonly #options: ChatOptions;
   #reader: AnswerReader | undefined;
   #controller: AbortController | undefined;
@@ -86,8 +77,11 @@ export class Chat {
   #stops = 0;
 
   constructor(options: ChatOptions) {
-    this.state = { messages: options.messages, status: 'ready' };
     this.#options = options;
+  }
+
+  get state(): ChatState {
+    return this.#options.store.state.chat;
   }
 
   get isBusy(): boolean {
@@ -187,7 +181,7 @@ export class Chat {
   /** Sends the messages if a component says so, or if they have a decision. */
   async sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
     const stops = this.#stops;
-    if (!(await this.#options.components.shouldSend(this.state.messages))) return;
+    if (!(await this.#options.store.components.shouldSend(this.state.messages))) return;
     if (stops === this.#stops)
       await this.#send({ ...options, trigger: 'submit-message', messageId });
   }
@@ -210,8 +204,7 @@ export class Chat {
   }
 
   #set(changes: Partial<ChatState>): void {
-    this.state = withChanges(this.state, changes);
-    this.#options.onChange();
+    this.#options.store.setChat(changes);
   }
 
   /** Sends the messages, and reads the answer. */
@@ -240,7 +233,7 @@ export class Chat {
     while (this.#controller) await this.whenIdle;
     const controller = new AbortController();
     this.#controller = controller;
-    this.#options.onBegin();
+    this.#options.store.runEvents.beginStream();
     this.whenIdle = this.#answer(request.trigger, openAnswer, controller.signal).finally(() => {
       this.#controller = undefined;
       this.#reader = undefined;
@@ -319,9 +312,9 @@ export class Chat {
         // A replay may begin another message.
         if (message.id !== earlier.id && earlier.parts.length) this.#show(earlier, status);
         if (message !== earlier && !chunk.type.startsWith('start')) status = 'streaming';
-        if ('data' in chunk) this.#options.onData(chunk as DataUIPart);
+        if ('data' in chunk) this.#options.store.addData(chunk as DataUIPart);
         if (chunk.type === 'tool-input-available' && !chunk.providerExecuted)
-          this.#options.components.tellCall(chunk);
+          this.#options.store.components.tellCall(chunk);
       }
     } finally {
       if (reader.message !== firstMessage) this.#show(reader.message, status);

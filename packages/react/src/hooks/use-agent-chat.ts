@@ -14,18 +14,18 @@ import { sessionIdNames } from '@isoloop/core/host';
 import type { QueuedMessage, RequestOptions } from '@isoloop/core/host';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatOptions } from '../agent-chat/agent-chat.ts';
-import type { LatestHandlers } from '../agent-chat/chat-components.ts';
-import { initialState, shownError, type AgentChatState } from '../agent-chat/agent-chat-state.ts';
-import type { AgentTimelineEvent } from './agent-events.ts';
+import type { AgentTimelineEvent } from '../chat/agent-events.ts';
+import type { LatestHandlers } from '../chat/chat-components.ts';
+import { initialState, shownError, type AgentChatState } from '../chat/chat-store.ts';
 import type { AgentSessions } from '../source/agent-sessions.ts';
 import { isEndpoint, type AgentSource } from '../source/agent-source.ts';
 import { approvalsIn, type AgentApproval } from '../chat/approvals.ts';
 import type { ChatStatus } from '../chat/chat.ts';
-import { chatActions } from '../agent-chat/chat-actions.ts';
+import { chatActions } from './chat-actions.ts';
 import type { ChatHandlers } from '../chat/chat-handlers.ts';
 import type { MessageInput } from '../chat/message-input.ts';
 import { openChat, type OpenChat } from '../agent-chat/open-chats.ts';
-import { throttledSubscribe } from '../agent-chat/throttled.ts';
+import { throttledSubscribe } from './throttled.ts';
 
 /** Which agent a chat talks to, and how the page reacts. */
 export interface UseAgentChatOptions<M extends UIMessage = UIMessage> extends ChatHandlers<M> {

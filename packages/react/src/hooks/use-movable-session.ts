@@ -7,7 +7,7 @@ import {
   type OptionTable,
 } from '@isoloop/core/options';
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
-import { MovingPage, type MovingState, type MovableSessions } from '../agent-chat/moving-page.ts';
+import { MovingPage, type MovingState, type MovableSessions } from './moving-page.ts';
 
 /** Where a conversation begins, and what the page does after a move. */
 export interface UseMovableSessionOptions<N extends string> {

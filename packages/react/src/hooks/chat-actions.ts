@@ -1,5 +1,5 @@
-import type { AgentChat } from './agent-chat.ts';
-import type { AgentChatHelpers } from '../hooks/use-agent-chat.ts';
+import type { AgentChat } from '../agent-chat/agent-chat.ts';
+import type { AgentChatHelpers } from './use-agent-chat.ts';
 
 /** Methods of the hook that belong to the conversation, and so stay the same in each render. */
 export interface ChatActions extends Pick<

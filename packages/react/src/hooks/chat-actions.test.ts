@@ -295,6 +295,27 @@ test('the result of a tool of the page is sent with sendAutomaticallyWhen, or wi
   expect(source.requests[2]).toMatchObject({ trigger: 'submit-message', messageId: 'a' });
 });
 
+test('a failure of sendAutomaticallyWhen becomes `error`, at the end of an answer and after a result', async () => {
+  const source = new HeldSource();
+  let failures = 0;
+  const view = await opened(source, {
+    sendAutomaticallyWhen() {
+      failures += 1;
+      throw new Error(`failure ${failures}`);
+    },
+  });
+  await asked(view, source);
+  const call = { type: 'tool-input-available', toolName: 'color', input: {} } as const;
+  source.batch({ type: 'start', messageId: 'a' }, { type: 'start-step' });
+  source.batch({ ...call, toolCallId: 'c' });
+  source.end();
+  await expect.poll(() => view.chat().error?.message).toBe('failure 1');
+  await view.chat().addToolOutput({ tool: 'color', toolCallId: 'c', output: 'blue' });
+  await expect.poll(() => view.chat().error?.message).toBe('failure 2');
+  expect(linesOf(view)[1]).toBe('assistant: color output-available blue');
+  expect(source.requests).toHaveLength(1);
+});
+
 test('headers and body of one request reach the endpoint', async () => {
   const endpoint = new ChatEndpoint(['Hello.']);
   const requests: RequestInit[] = [];

@@ -1,6 +1,6 @@
 import { hasApprovalResponse, type UIMessage } from '@isoloop/core/stream';
-import type { CalledTool } from '../chat/chat.ts';
-import type { ChatHandlers } from '../chat/chat-handlers.ts';
+import type { CalledTool } from './chat.ts';
+import type { ChatHandlers } from './chat-handlers.ts';
 
 /** Handlers of a component, which may change from render to render. */
 export interface LatestHandlers {
@@ -49,9 +49,14 @@ export class ChatComponents {
   /** Whether to send the messages again, because of a decision or because a component says so. */
   async shouldSend(messages: readonly UIMessage[]): Promise<boolean> {
     if (hasApprovalResponse({ messages })) return true;
-    const decisions = [...this.#handlers].map(({ current }) =>
+    const answers = [...this.#handlers].map(async ({ current }) =>
       current.sendAutomaticallyWhen?.({ messages: [...messages] }),
     );
-    return (await Promise.all(decisions)).includes(true);
+    try {
+      return (await Promise.all(answers)).includes(true);
+    } catch (error) {
+      this.#onFailure(error as Error);
+      return false;
+    }
   }
 }
