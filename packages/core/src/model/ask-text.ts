@@ -5,6 +5,7 @@ import { Deadline } from '../wait/deadline.ts';
 import type { ChatModel, GenerateOptions, ModelRequest, RunInfo, Usage } from './chat-model.ts';
 import { defaultReplyLength } from './reply/reply-length.ts';
 
+/** A model request outside the conversation, whose reply is a text. */
 export interface TextRequest {
   /** Model of an agent, or a model of `boundedModel()`. */
   readonly model: ChatModel;

@@ -10,7 +10,6 @@ import type {
 } from '@isoloop/core/host';
 import { storedIdOf, watchDeletions } from '../store/deletions.ts';
 import type { ExposedAgent, OptionsOf } from '../wire/exposed-agent.ts';
-import type { ChatRequest } from '../wire/protocol.ts';
 import type { ConnectOptions } from './connect-agent.ts';
 import { LatestRun } from './latest-run.ts';
 import { sessionClient, type SessionClient } from './session-client.ts';
@@ -70,16 +69,15 @@ function linkChat(
 ): AgentLink {
   let stored: StoredSessions | undefined;
   let unwatch: (() => void) | undefined;
-  const ask = (
-    request: Pick<ChatRequest, 'trigger' | 'messages' | 'messageId'>,
-    signal: AbortSignal,
-  ): AsyncGenerator<readonly UiChunk[], unknown> =>
-    client.chat({ ...request, events: true, typed: true }, signal).batches;
+  const format = { events: true, typed: true } as const;
   return {
-    send: async ({ trigger, messages, messageId }, signal) =>
-      ask({ trigger, messages: latestMessages(messages, messageId), messageId }, signal),
+    async send({ trigger, messages, messageId }, signal) {
+      const sentMessages = latestMessages(messages, messageId);
+      return client.chat({ trigger, messages: sentMessages, messageId, ...format }, signal).batches;
+    },
     async reconnect(signal) {
-      const batches = ask({ trigger: 'resume-stream', messages: [] }, signal);
+      const request = { trigger: 'resume-stream', messages: [], ...format } as const;
+      const { batches } = client.chat(request, signal);
       const { done, value } = await batches.next();
       return done ? undefined : withFirst(value, batches);
     },

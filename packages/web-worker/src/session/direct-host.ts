@@ -1,4 +1,3 @@
-import type { Outputs } from '../wire/exposed-agent.ts';
 import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 import type { LocalAgentOptions } from './local-agent.ts';
 import type { PendingRequest, PendingRequests } from './runs/pending-requests.ts';
@@ -16,8 +15,6 @@ export interface DirectHostOptions extends Omit<LocalAgentOptions, 'onCreated' |
    * other tab.
    */
   readonly tabs: TabSettings | undefined;
-  /** Outputs of the worker, by name. */
-  readonly outputs: Outputs;
   readonly readers: RunReaders;
   readonly pending: PendingRequests;
   /** Creates the host that shares the session with other tabs. */
@@ -77,8 +74,8 @@ export class DirectHost implements RequestHost {
     if (!runs) return;
     const { id: requestId, body, controller } = request;
     request.lastLeaderId = runs.id;
-    const result = runs.serve({ requestId, tabId: this.#id, body, signal: controller.signal });
-    void runs.reportOutcome(result, request.settle);
+    const served = { requestId, tabId: this.#id, body, signal: controller.signal };
+    void runs.serve(served, request.settle);
   }
 
   stop(requestId: string): void {

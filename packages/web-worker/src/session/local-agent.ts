@@ -7,7 +7,7 @@ import type {
   Memory,
   ReActAgent,
 } from '@isoloop/core';
-import { beginTurn, pendingCallsOf, storeTitle } from '@isoloop/core/host';
+import { beginTurn, pendingCallsOf, storeTitle, type ChatTurnRequest } from '@isoloop/core/host';
 import { callOptions, type Outputs } from '../wire/exposed-agent.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
@@ -52,6 +52,8 @@ export interface LocalAgentOptions {
   readonly sessionId: string;
   readonly options: unknown;
   readonly pages: SessionPages;
+  /** Outputs of the worker, by name. */
+  readonly outputs: Outputs;
   /** Settles when an earlier session with the same log has closed. */
   readonly previousClosed: Promise<void> | undefined;
   /**
@@ -110,31 +112,20 @@ export class LocalAgent {
   perform(
     task: TabTask,
     controller: AbortController,
-    outputs: Outputs,
     forward: Forward,
   ): Promise<AgentResult | undefined> {
-    const { signal } = controller;
     switch (task.type) {
       case 'run':
         return this.run(controller, async (agent) => {
           const start = isOfLog(task.input) ? await shownSoFar(agent) : {};
-          const options = callOptions(task.options, controller, outputs);
+          const options = callOptions(task.options, controller, this.#options.outputs);
           return forward(agent.stream(task.input, options), start);
         });
       case 'chat':
-        return this.#editAndRun(
-          controller,
-          async (agent) => {
-            const isToolGone = this.pages.goneToolCheck(agent.tools);
-            const turnInput = await beginTurn(agent, task.request, { isToolGone });
-            return { ...turnInput, start: await startOf(agent, task.request) };
-          },
-          (agent, { input, decisions = [], start }) =>
-            forward(agent.stream(input, { signal, decisions }), start),
-        );
+        return this.#answer(task.request, controller, forward);
       case 'resume':
         return this.#runAlone(controller, cutOffStart, (agent, start) =>
-          forward(agent.stream(undefined, { signal }), start),
+          forward(agent.stream(undefined, { signal: controller.signal }), start),
         );
     }
   }
@@ -158,18 +149,22 @@ export class LocalAgent {
   }
 
   /**
-   * Edits the log and then runs the job. During another run, rejects with `AGENT_BUSY` and does not
-   * change the log.
+   * Answers the request of a chat, which may change the log first. During another run, rejects with
+   * `AGENT_BUSY` and does not change the log.
    */
-  async #editAndRun<E, T>(
+  async #answer(
+    request: ChatTurnRequest,
     controller: AbortController,
-    edit: (agent: ReActAgent) => Promise<E>,
-    job: (agent: ReActAgent, edited: E) => Promise<T>,
-  ): Promise<T> {
+    forward: Forward,
+  ): Promise<AgentResult> {
     const agent = await this.#idleAgent();
-    const whenEdited = edit(agent);
-    this.#lastEdit = whenEdited;
-    const run = whenEdited.then((edited) => job(agent, edited));
+    const isToolGone = this.pages.goneToolCheck(agent.tools);
+    const whenBegun = beginTurn(agent, request, { isToolGone });
+    this.#lastEdit = whenBegun;
+    const run = whenBegun.then(async ({ input, decisions = [] }) => {
+      const start = await startOf(agent, request);
+      return forward(agent.stream(input, { signal: controller.signal, decisions }), start);
+    });
     this.#holdLock(run);
     return this.#trackRun(controller, run);
   }

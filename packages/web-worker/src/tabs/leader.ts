@@ -63,9 +63,7 @@ export class Leader {
     const { runs, takeover } = this;
     await takeover.ready.catch(() => {});
     if (runs.isOver) return;
-
-    const result = runs.serve(request, (taskRequest) => takeover.perform(taskRequest));
-    await runs.reportOutcome(result, settle);
+    await runs.serve(request, settle, (taskRequest) => takeover.perform(taskRequest));
   }
 
   /** Handles a message from another tab. */

@@ -154,7 +154,7 @@ test('without tabs, a call fails with SESSION_CONFLICT if another writer has cla
     task: { type: 'run', input: 'go', options: {}, asker: { pageId: 'p' } },
   } as const;
   const settled = new Promise<TabOutcome>((resolve) => {
-    void runs.reportOutcome(runs.serve({ requestId: 'one', tabId: 'tab', body, signal }), resolve);
+    void runs.serve({ requestId: 'one', tabId: 'tab', body, signal }, resolve);
   });
   expect(await settled).toMatchObject({ ok: false, error: { code: 'SESSION_CONFLICT' } });
   await runs.close();

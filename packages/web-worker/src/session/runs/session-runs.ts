@@ -19,7 +19,6 @@ import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
 import type { MessageStart } from '../../wire/protocol.ts';
-import type { Outputs } from '../../wire/exposed-agent.ts';
 import type {
   CommandResult,
   TabRequestBody,
@@ -50,8 +49,6 @@ export interface TaskRequest extends Omit<TabRequest, 'body'> {
 export interface SessionRunsOptions
   extends Omit<LocalAgentOptions, 'onCreated' | 'isAlone'>, LeaderLogOptions {
   readonly readers: RunReaders;
-  /** Outputs of the worker, by name. */
-  readonly outputs: Outputs;
 }
 
 /**
@@ -115,25 +112,22 @@ export class SessionRuns {
   }
 
   /**
-   * Calls `settle` with the outcome of a request. When this worker no longer leads, does not call
-   * it, because the next leader gets the request too.
+   * Runs a command or performs a task, and calls `settle` with the outcome. When this worker no
+   * longer leads, does not call it, because the next leader gets the request too. `perform`:
+   * performs a task.
    */
-  async reportOutcome(
-    result: Promise<AgentResult | CommandResult>,
+  async serve(
+    { body, ...request }: TabRequest,
     settle: (outcome: TabOutcome) => void,
+    perform: SessionRuns['perform'] = (taskRequest) => this.perform(taskRequest),
   ): Promise<void> {
-    const outcome = await toOutcome(result);
+    const outcome = await toOutcome<AgentResult | CommandResult>(
+      body.type === 'command'
+        ? this.runCommand(body.command)
+        : perform({ ...request, task: body.task }),
+    );
     if (this.#options.isShared && codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
     else if (!this.#isOver) settle(outcome);
-  }
-
-  /** Performs a task or runs a command. `perform`: performs a task. */
-  serve(
-    { body, ...request }: TabRequest,
-    perform: SessionRuns['perform'] = (taskRequest) => this.perform(taskRequest),
-  ): Promise<AgentResult | CommandResult> {
-    if (body.type === 'command') return this.runCommand(body.command);
-    return perform({ ...request, task: body.task });
   }
 
   /** Runs a request. Resolves with `undefined` if there is nothing to resume. */
@@ -158,7 +152,6 @@ export class SessionRuns {
       return await this.#runInTurn({ tabId, controller }, endWaits, async () => {
         const resumes = task.type === 'resume';
         if (!resumes) await this.#claimUnlocked();
-        const { outputs } = this.#options;
         const forwarding = {
           requestId,
           controller,
@@ -168,7 +161,7 @@ export class SessionRuns {
           onStart,
           onShown,
         };
-        return this.#localAgent.perform(task, controller, outputs, async (stream, start) => {
+        return this.#localAgent.perform(task, controller, async (stream, start) => {
           // `agent()` would wait for this run if it is aborted.
           if (resumes) await this.log.claimUnlocked();
           return this.forward(stream, { ...forwarding, start, asker: task.asker });
