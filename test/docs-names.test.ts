@@ -32,7 +32,6 @@ const foreign = new Set(
   useChatRuntime useObject useThreadTokenUsage
   inputType isEnabled lastAgent maxTurns onHandoff toolDescriptionOverride toolNameOverride
   approveToolCall inputProcessors outputProcessors requireApproval savePerStep structuredOutput
-  threadId
   ExactMatch ListContains NumericDiff ValidJSON idleTimeout
   forceFlush functionCallingModelIds upsert
   NameStore acme dollarBudget pingRoute showMap sqlStore useTokenCount wholeTimeout

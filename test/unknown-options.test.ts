@@ -33,7 +33,6 @@ import {
   JsonReader,
   placeWith,
 } from '@isoloop/core/host';
-import { EchoMemory } from '../packages/edge/src/kv/log/echo-memory.ts';
 import { Semaphore, modelRequestLimit, runLimits, toolCallLimit } from '@isoloop/core/limits';
 import { attachment } from '@isoloop/core/message';
 import { multiAgent, boundedModel } from '@isoloop/core/model';
@@ -139,7 +138,6 @@ const calls: Readonly<Record<string, (wrong: Wrong) => unknown>> = {
   SessionMemory: (wrong) => new SessionMemory(store, 's', wrong),
   listSessions: (wrong) => listSessions(store, wrong),
   attach: (wrong) => attach(agent, wrong),
-  EchoMemory: (wrong) => new EchoMemory(store, 's', wrong),
   endpointPlace: (wrong) => endpointPlace('https://a.test/api/chat', wrong),
   moveSession: (wrong) => moveSession('s', wrong),
   storePlace: (wrong) => storePlace(given({ name: 'a:', store }, wrong)),
@@ -240,7 +238,7 @@ const withoutOptions =
 
 /** Functions and classes whose first argument is something else than options. */
 const checked =
-  'perAgent BatchCache EchoSigner addSecrets adoptRecords allowTools appendKey byCategory ' +
+  'perAgent addSecrets adoptRecords allowTools appendKey byCategory ' +
   'changeOwner checkId checkRecords concurrencyLimit contextPolicy contextToken ' +
   'definePreset friendlyErrors joinTools lastTurns listCheckpoints loadState ' +
   'nestedHooks perRun positionHooks provide recentQuestions repairSession ' +
@@ -249,6 +247,9 @@ const checked =
 
 /** Functions that read or make data, such as messages, errors, texts and results. */
 const data =
+  'SessionFold SessionStore addToLevels askText changedError damageError ' +
+  'deletedError flushesOf fullLevels inOrder isDamage makeRef nextHead parseBatch ' +
+  'parseSealed replacedBy seal shortId suffixOf toUtf8 turnIdOf ' +
   'sessionSummaries ' +
   'AwaitedTurns answerSoFar beginTurn bringsMessage checkDecisionSize ' +
   'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
@@ -259,7 +260,7 @@ const data =
   'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +
   'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
   'answerEnding answerOf argumentsIn assistantMessage backOff blockFilter ' +
-  'brokenRules callListener changeBranchOwner checkDecision checkFields checkNewIds ' +
+  'brokenRules callListener checkDecision checkFields checkNewIds ' +
   'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
   'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
   'closedByMoveId contextSection copyOfSession countMessage countMessages ' +

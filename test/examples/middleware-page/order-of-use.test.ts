@@ -61,7 +61,7 @@ test('a list of many parts in a good order guards, retries, limits and fits', as
     toolRetry(),
     errorHints(),
     reuseResults(),
-    todoList(), // parts that add messages, before the policies that count them
+    todoList(), // middleware that adds messages, before the policies that count them
     modelRequestLimit({ run: 10 }),
     clearToolResults(),
     summarizeHistory({ maxTokens: 100_000 }),

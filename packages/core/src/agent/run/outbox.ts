@@ -198,8 +198,10 @@ export class Outbox {
     if (!mapping.length) return events;
     const readersEvents: AgentEvent[] = [];
     // No call per delta of a text, because there are thousands of them.
-    for (const event of events)
-      readersEvents.push(isTextDelta(event) ? event : mapEvent(run, mapping, event));
+    for (const event of events) {
+      const isText = event.type === 'reasoning-chunk' || event.type === 'summary-chunk';
+      readersEvents.push(isText ? event : mapEvent(run, mapping, event));
+    }
     return readersEvents;
   }
 }
@@ -210,10 +212,6 @@ export class Outbox {
  */
 function fromOwnAgent(event: AgentEvent, depth: number): AgentEvent {
   return { ...event, agentPath: event.agentPath.slice(depth) };
-}
-
-function isTextDelta({ type }: AgentEvent): boolean {
-  return type === 'reasoning-chunk' || type === 'summary-chunk';
 }
 
 function mapEvent(
