@@ -11,12 +11,7 @@ import {
   ReActAgent,
 } from '@isoloop/core';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
-import {
-  answerAtLimit,
-  answerFromObservations,
-  summarize,
-  summaryFallback,
-} from '@isoloop/core/answer';
+import { answerAtLimit, summarize, summaryFallback } from '@isoloop/core/answer';
 import { approvals, closeOpenCalls } from '@isoloop/core/approval';
 import {
   clearToolResults,
@@ -167,7 +162,6 @@ const calls: Readonly<Record<string, (wrong: Wrong) => unknown>> = {
   keywordMemory: (wrong) => keywordMemory(given({ store }, wrong)),
   keywordRetriever: (wrong) => keywordRetriever([], wrong),
   chunkText: (wrong) => chunkText('', wrong),
-  answerFromObservations: (wrong) => answerFromObservations(wrong),
   approvals: (wrong) => approvals(wrong),
   circuitBreaker: (wrong) => circuitBreaker(wrong),
   userErrorText: (wrong) => userErrorText(new Error('x'), wrong),

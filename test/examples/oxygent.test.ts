@@ -4,9 +4,6 @@ import { ScriptedModel } from '@isoloop/core/testing';
 // #region weighted-history
 import { weightedHistory } from '@isoloop/presets';
 // #endregion
-// #region observations
-import { answerFromObservations } from '@isoloop/core/answer';
-// #endregion
 // #region react-memory
 import { parallelIds, reactMemory } from '@isoloop/presets';
 // #endregion
@@ -51,7 +48,7 @@ test('weightedHistory() fills the window by the weights of turns and steps', asy
   expect(model.requests.at(-1)!.messages).toHaveLength(11);
 });
 
-test('answerFromObservations() answers from all tool results', async () => {
+test('oxygent() answers from all tool results at the limit', async () => {
   const model = new ScriptedModel([call, 'There is nothing.']);
 
   // #region observations
@@ -59,8 +56,7 @@ test('answerFromObservations() answers from all tool results', async () => {
     name: 'seeker',
     model,
     tools,
-    limits: { iterations: 1 },
-    onLimit: answerFromObservations(),
+    use: [oxygent({ maxRounds: 1, protocol: false })],
   });
   const found = await seeker.call('What is there?'); // 'max-iterations'
   // #endregion

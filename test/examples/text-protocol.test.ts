@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { parseToolCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-trust
-import { trustedCalls } from '@isoloop/core/text-protocol';
+import { oxygent } from '@isoloop/presets';
 // #endregion
 // #region text-protocol-order
 import { outputGuards, piiRule } from '@isoloop/guards';
@@ -113,8 +113,7 @@ test('textToolCalls() calls tools through text', async () => {
     model: sure,
     tools: [add],
     systemPrompt: 'Put "trust_mode": 1 beside "tool_name" where the result is the answer as it is.',
-    returnDirect: trustedCalls, // the model decides, otherwise each tool
-    use: [textToolCalls()],
+    use: [oxygent()], // the model decides, otherwise each tool's `returnDirect`
   });
   const direct = await trusting.call('What is 2 + 40?'); // '42', 'return-direct'
   // #endregion

@@ -1,6 +1,5 @@
-import type { Middleware, Msg } from '@isoloop/core';
+import type { JsonObject, Middleware, Msg } from '@isoloop/core';
 import { metadataOf } from '@isoloop/core/message';
-import { withoutMark } from '@isoloop/core/text-protocol';
 
 /**
  * Makes the reply to a request without tools final (Arc Reactor: `activeTools.isEmpty()`). Removes
@@ -34,9 +33,10 @@ type GivesAnswer = (subject: { readonly name: string }) => boolean;
  * metadata that makes the text protocol ask the model for a correction.
  */
 function withoutCalls(message: Msg, givesAnswer: GivesAnswer): Msg {
-  const text = metadataOf(message).invalidReply?.proseText?.trim();
+  const { invalidReply, ...metadata } = metadataOf(message);
+  const text = invalidReply?.proseText?.trim();
   const blocks = message.content.filter((one) => one.type !== 'tool_use' || givesAnswer(one));
   if (text === undefined && blocks.length === message.content.length) return message;
   const textBlocks = text ? [{ type: 'text', text } as const] : [];
-  return { ...withoutMark(message), content: [...blocks, ...textBlocks] };
+  return { ...message, metadata: metadata as JsonObject, content: [...blocks, ...textBlocks] };
 }

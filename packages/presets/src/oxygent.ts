@@ -17,21 +17,21 @@ import { showToolMedia } from '@isoloop/core/model';
 import { omitUndefined, userText } from '@isoloop/core/message';
 import { modelTimeout, retry, toolRetry } from '@isoloop/core/resilience';
 import {
-  parseOxygent,
   parseToolCalls,
   type ReplyParser,
   type CheckAnswer,
-  trustedCalls,
-  textToolCallsOptions,
   textToolCalls,
   type TextToolCallsOptions,
   checkAnswers,
 } from '@isoloop/core/text-protocol';
 import type { Middleware } from '@isoloop/core';
 import { definePreset } from '@isoloop/core/agent';
-import { answerFromObservations, summaryFallback } from '@isoloop/core/answer';
+import { summaryFallback } from '@isoloop/core/answer';
 import { concurrencyLimit, Semaphore, defaultToolTimeout } from '@isoloop/core/limits';
 import type { FriendlyText } from '@isoloop/core/event';
+import { answerFromObservations } from './answer-from-observations.ts';
+import { parseOxygent } from './parse-oxygent.ts';
+import { trustedCalls } from './trusted-calls.ts';
 import { defaultErrorText, friendlyErrors } from './friendly-errors.ts';
 import { parallelIds } from './parallel-ids.ts';
 import { reactMemory } from './react-memory.ts';
@@ -121,7 +121,7 @@ export interface OxygentOptions extends Pick<
  */
 export function oxygent(options: OxygentOptions = {}): readonly Middleware[] {
   checkOptions('oxygent()', options, oxygentOptions);
-  checkOptions('oxygent(): protocol', options.protocol || {}, textToolCallsOptions);
+  checkOptions('oxygent(): protocol', options.protocol || {}, protocolOptions);
   const { maxRounds = 16, shortMemorySize = 10, discardReactMemory = true, trustMode } = options;
   const { friendlyErrorText = defaultErrorText, promptVariables: variableOptions = {} } = options;
   // Two tries in total and no jitter, as in OxyGent.
@@ -167,6 +167,14 @@ const oxygentOptions: OptionTable<OxygentOptions> = {
   friendlyErrorText: optional(either(string, func)),
   protocol: optional(either(object, boolean)),
   promptVariables: optional(either(object, boolean)),
+};
+
+const protocolOptions: OptionTable<TextToolCallsOptions> = {
+  parse: optional(func),
+  check: optional(func),
+  prompt: optional(func),
+  parallel: optional(boolean),
+  textBeforeThinking: optional(oneOf('keep', 'drop')),
 };
 
 /** Returns the middleware for tool calls and for the correction of answers. */

@@ -1,7 +1,5 @@
 export { answerAtLimit } from './answer-at-limit.ts';
 export type { AnswerAtLimitOptions } from './answer-at-limit.ts';
-export { answerFromObservations } from './answer-from-observations.ts';
-export type { AnswerFromObservationsOptions } from './answer-from-observations.ts';
 export { directAnswers } from './direct-answers.ts';
 export type { ReturnDirect } from './direct-answers.ts';
 export type { LimitReply, OnLimit, ReachedLimit } from './on-limit.ts';

@@ -36,7 +36,7 @@ export { sourcesOf } from './provider-metadata.ts';
 export type { DataPart, HostedTool } from './provider-metadata.ts';
 export { contextSection, documentsText } from './retrieved-document.ts';
 export type { RetrievedDocument } from './retrieved-document.ts';
-export { startOfTexts } from './conversation/shorten-results.ts';
+export { shortenResults, startOfTexts } from './conversation/shorten-results.ts';
 export { textHistory } from './conversation/text-history.ts';
 export { cleanText, fence, startOf } from './text.ts';
 export { openToolUses, pairedForModel } from './conversation/tool-pairs.ts';

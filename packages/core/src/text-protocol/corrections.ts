@@ -10,7 +10,7 @@ import { abortable } from '../wait/abort.ts';
 import { replyContext, type CheckAnswer } from './parsed-reply.ts';
 
 /** Returns a correction for an answer without text other than white space. */
-export function refuseEmptyAnswers(reply: string): string | undefined {
+function refuseEmptyAnswers(reply: string): string | undefined {
   return reply.trim() ? undefined : 'Your reply is empty. Answer, or call a tool.';
 }
 
@@ -47,7 +47,7 @@ export function corrections(checks: Checks): NonNullable<Middleware['wrapReply']
 }
 
 /** Returns the reply without the mark that it is invalid. */
-export function withoutMark(reply: Msg): Msg {
+function withoutMark(reply: Msg): Msg {
   const { invalidReply: _invalid, ...metadata } = metadataOf(reply);
   return { ...reply, metadata: metadata as JsonObject };
 }

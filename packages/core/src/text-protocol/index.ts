@@ -1,7 +1,5 @@
 export { checkAnswers } from './check-answers.ts';
 export type { CheckAnswersOptions } from './check-answers.ts';
-export { refuseEmptyAnswers, withoutMark } from './corrections.ts';
-export { parseOxygent } from './parse-oxygent.ts';
 export type {
   CheckAnswer,
   ParsedReply,
@@ -11,7 +9,6 @@ export type {
 } from './parsed-reply.ts';
 export { parseToolCalls } from './reply-reader.ts';
 export type { ParseContext } from './reply-reader.ts';
-export { textToolCalls, textToolCallsOptions } from './text-tool-calls.ts';
+export { textToolCalls } from './text-tool-calls.ts';
 export type { TextToolCallsOptions } from './text-tool-calls.ts';
 export type { ToolsPromptContext } from './tools-prompt.ts';
-export { trustedCalls } from './trusted-calls.ts';

@@ -7,7 +7,12 @@ import {
 } from '../model/reply/deltas.ts';
 import type { ParsedReply } from './parsed-reply.ts';
 import { ReplyReader } from './reply-reader.ts';
-import { trustMark } from './trusted-calls.ts';
+
+/**
+ * Metadata that marks a trusted tool call: the model wants the tool's result to be the answer. The
+ * log stores the metadata with the tool call.
+ */
+const trustMark = { providerMetadata: { textProtocol: { returnDirect: true } } } as const;
 
 /** Converts the text of one reply into deltas of text, thinking and tool calls. */
 export class TextReply {

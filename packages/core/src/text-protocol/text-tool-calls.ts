@@ -45,15 +45,6 @@ export interface TextToolCallsOptions {
   readonly prompt?: (context: ToolsPromptContext) => string;
 }
 
-/** The kinds of `TextToolCallsOptions`. */
-export const textToolCallsOptions: OptionTable<TextToolCallsOptions> = {
-  parse: optional(func),
-  check: optional(func),
-  prompt: optional(func),
-  parallel: optional(boolean),
-  textBeforeThinking: optional(oneOf('keep', 'drop')),
-};
-
 /**
  * Creates middleware with which a model without native tool calling can use tools: the model writes
  * tool calls as JSON in its text. (OxyGent: the protocol of its ReAct agent.) In an agent's `use`
@@ -95,6 +86,14 @@ export function textToolCalls(
     wrapReply: corrections(options),
   };
 }
+
+const textToolCallsOptions: OptionTable<TextToolCallsOptions> = {
+  parse: optional(func),
+  check: optional(func),
+  prompt: optional(func),
+  parallel: optional(boolean),
+  textBeforeThinking: optional(oneOf('keep', 'drop')),
+};
 
 const clientToolsNote = 'The first message after the system prompt describes further tools.';
 

@@ -1,8 +1,8 @@
-import { parseArguments } from '../message/call-arguments.ts';
-import { isObjectOrArray, type JsonObject, type JsonValue } from '../message/json.ts';
-import type { ParseContext } from './reply-reader.ts';
-import type { ParsedReply, TextCall } from './parsed-reply.ts';
-import { closingTag } from '../model/reply/think-tags.ts';
+import type { JsonObject, JsonValue } from '@isoloop/core';
+import { argumentsIn, isRecord } from '@isoloop/core/host';
+import type { ParseContext, ParsedReply, TextCall } from '@isoloop/core/text-protocol';
+
+const closingTag = '</think>';
 
 /**
  * Parses a reply as OxyGent does. A JSON object with `tool_name` is a tool call; a JSON object
@@ -59,7 +59,7 @@ function parseList(part: string): ParsedReply | undefined {
 }
 
 function isCall(value: JsonValue): value is JsonObject {
-  return isObjectOrArray(value) && Object.hasOwn(value, 'tool_name');
+  return isRecord(value) && Object.hasOwn(value, 'tool_name');
 }
 
 function callOf(value: JsonObject): TextCall {
@@ -88,7 +88,12 @@ function objectIn(part: string): string {
 function readPythonJson(text: string): JsonValue | undefined {
   const specialNumber = /"(?:[^"\\]|\\[^])*"|(?:NaN|-?Infinity)(?!\s*:)/g;
   const toJson = (token: string): string => (token[0] === '"' ? token : 'null');
-  return parseArguments(text) ?? parseArguments(text.replace(specialNumber, toJson));
+  return parseJson(text) ?? parseJson(text.replace(specialNumber, toJson));
+}
+
+/** Parses a text as the arguments of a tool call. Returns `undefined` for a text that is not JSON. */
+function parseJson(text: string): JsonValue | undefined {
+  return text ? (argumentsIn(text).input ?? undefined) : undefined;
 }
 
 /** Strips white space as Python's `strip()` does. */
