@@ -14,7 +14,6 @@ const sharedTypes: Readonly<Record<string, string>> = {
   ForkOptions: '/tool, with presets, which few tools have',
   FriendlyText: '/event, with the results that it is about',
   ModelMiddleware: '/model, with wrapModel(), which takes it',
-  ParsedInput: '/event, with the inputs of an agent',
   RetrievedDocument: '/message, with documentsText(), which takes it',
   RunInfo: '/model, with the context of a model',
   SummaryStore: '/memory, with sessionSummaries(), which makes it',

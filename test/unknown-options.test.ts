@@ -27,6 +27,7 @@ import {
   storePlace,
   JsonReader,
   placeWith,
+  createUiMessageEncoder,
 } from '@isoloop/core/host';
 import { Semaphore, modelRequestLimit, runLimits, toolCallLimit } from '@isoloop/core/limits';
 import { attachment } from '@isoloop/core/message';
@@ -52,7 +53,7 @@ import {
 } from '@isoloop/core/results';
 import { byModel, bySimilarity, byWords, selectTools, toolSearch } from '@isoloop/core/selection';
 import { agentTool, handOff, operatorMessage } from '@isoloop/core/several';
-import { createUiMessageEncoder, toUiMessages, textStream } from '@isoloop/core/stream';
+import { toUiMessages, textStream } from '@isoloop/core/stream';
 import { ScriptedModel, memoryConformance, modelConformance } from '@isoloop/core/testing';
 import { checkAnswers, textToolCalls } from '@isoloop/core/text-protocol';
 import { Toolkit, metaTool } from '@isoloop/core/tool';
@@ -248,7 +249,7 @@ const data =
   'AwaitedTurns answerSoFar beginTurn bringsMessage checkDecisionSize ' +
   'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
   'forgetFailures getToolName hasAnswer isRepeat isToolUIPart keepFailures lastRun ' +
-  'listQueued mustWait newMessageIds newMessages nextTurn onlyAdds pendingCallsOf ' +
+  'listQueued mustWait  newMessages nextTurn onlyAdds pendingCallsOf ' +
   'readChatTurn readMessages readUserMessage reopenCalls resumeTurn runsHere ' +
   'storeTitle storedView storesInputOnly withEarlierAnswer ' +
   'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +

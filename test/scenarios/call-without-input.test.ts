@@ -16,10 +16,10 @@ import {
   ReActAgent,
   type AgentOptions,
 } from '@isoloop/core';
-import { type LogRecord, adoptRecords } from '@isoloop/core/host';
+import { type LogRecord, adoptRecords, createUiMessageEncoder } from '@isoloop/core/host';
 import { jsonMode, structured } from '@isoloop/core/output';
 import { loadState, saveState } from '@isoloop/core/state';
-import { textStream, createUiMessageEncoder } from '@isoloop/core/stream';
+import { textStream } from '@isoloop/core/stream';
 import { orderFaults } from '../support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';

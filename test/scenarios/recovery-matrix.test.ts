@@ -14,9 +14,8 @@ import {
   type AgentOptions,
 } from '@isoloop/core';
 import { type OutputMode, structured } from '@isoloop/core/output';
-import { isCutOff } from '@isoloop/core/host';
+import { isCutOff, createUiMessageEncoder } from '@isoloop/core/host';
 import { openToolUses } from '../../packages/core/src/message/conversation/tool-pairs.ts';
-import { createUiMessageEncoder } from '@isoloop/core/stream';
 import { spreadPoints } from '../faults/inject-faults.ts';
 import { historyFaults } from '../support/history-faults.ts';
 import { makeWitness, MortalProcess, type Life } from '../faults/mortal-process.ts';

@@ -1,10 +1,9 @@
-import { attach } from '@isoloop/core/host';
+import { attach, createUiMessageEncoder } from '@isoloop/core/host';
 import { fitContext } from '@isoloop/core/context';
 import { metrics } from '@isoloop/core/observe';
 import { jsonMode } from '@isoloop/core/output';
 import { renderTemplate } from '@isoloop/core/prompt';
 import { saveState } from '@isoloop/core/state';
-import { createUiMessageEncoder } from '@isoloop/core/stream';
 import { estimateTokens } from '@isoloop/core/tokens';
 import { selectTools } from '@isoloop/core/selection';
 import { unstorageStore } from '@isoloop/core/memory';

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@isoloop/core';
-import { argumentsIn, isRecord } from '@isoloop/core/host';
+import { argumentsIn } from '@isoloop/core/host';
+import { isRecord } from '@isoloop/core/message';
 import type { ParseContext, ParsedReply, TextCall } from '@isoloop/core/text-protocol';
 
 const closingTag = '</think>';

@@ -1,12 +1,11 @@
 import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
-import { objectMediaType, objectWriterOf } from '@isoloop/core/host';
 import {
+  objectMediaType,
+  objectWriterOf,
   createUiMessageEncoder,
   fromUiDecisions,
-  fromUiMessage,
-  toUiMessages,
-  type UiChunk,
-} from '@isoloop/core/stream';
+} from '@isoloop/core/host';
+import { fromUiMessage, toUiMessages, type UiChunk } from '@isoloop/core/stream';
 import { operatorMessage } from '@isoloop/core/several';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { onTestFinished } from 'vitest';

@@ -2,9 +2,14 @@ import { fieldsOf } from '../error/agent-error.ts';
 import type { Decision } from '../event/pending-call.ts';
 import type { Msg } from '../message/msg.ts';
 import { fromUiDecisions } from '../stream/ui/ui-decisions.ts';
-import { checkDecisionSize, decisionSize } from './decision-size.ts';
-import { fieldError, readMessages } from './posted-fields.ts';
-import { checkMessageId, isMessageId, readUserMessage } from './user-message.ts';
+import { checkDecisionSize, decisionSize } from './client-decisions.ts';
+import {
+  checkMessageId,
+  fieldError,
+  isMessageId,
+  readMessages,
+  readUserMessage,
+} from './posted-fields.ts';
 
 /**
  * Request of a client for a turn, as plain JSON.

@@ -12,7 +12,7 @@ import type { Decision, Memory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { acceptDecisions } from './client-decisions.ts';
-import { checkDecisionSize } from './decision-size.ts';
+import { checkDecisionSize } from './client-decisions.ts';
 
 const tools = [
   tool({

@@ -6,6 +6,7 @@ import { toolResultsOf, toolUsesOf } from '../message/msg.ts';
 import { isCallId } from '../message/untrusted/untrusted-fields.ts';
 import { editProblem } from '../approval/edit-call.ts';
 import type { Tool } from '../tool/tool.ts';
+import type { ChatLimits } from './chat-turn.ts';
 
 /** Parts of an agent that are needed to check decisions. */
 export type DecidingAgent = Pick<Agent, 'memory' | 'tools' | 'status'>;
@@ -137,4 +138,27 @@ export function decisionError(
   return new AgentError('INVALID_DECISION', `Tool call${id} ${problem}.`, {
     details: { param },
   });
+}
+
+/**
+ * Throws `PAYLOAD_TOO_LARGE` if a result, a rejection reason or edited arguments have more than
+ * `toolResultChars` characters. `param` returns the field's name.
+ */
+export function checkDecisionSize(
+  decision: Decision,
+  { toolResultChars }: Pick<ChatLimits, 'toolResultChars'>,
+  param: () => string,
+): void {
+  if (decisionSize(decision) <= toolResultChars) return;
+  const message = `${param()} is longer than ${toolResultChars} characters.`;
+  throw new AgentError('PAYLOAD_TOO_LARGE', message, { details: { param: param() } });
+}
+
+/** Returns the length of what a decision tells the model, in characters. */
+export function decisionSize(decision: Decision): number {
+  if (decision.type === 'reject') return decision.reason?.length ?? 0;
+  if (decision.type === 'edit') return JSON.stringify(decision.input).length;
+  if (decision.type !== 'result') return 0;
+  const { output } = decision;
+  return typeof output === 'string' ? output.length : JSON.stringify(output).length;
 }

@@ -1,3 +1,4 @@
+export { mayAskForApproval } from '../approval/approving-agent.ts';
 export { attach } from '../event/readers/attach.ts';
 export type { AttachOptions } from '../event/readers/attach.ts';
 export { eventLogShortener } from '../event/readers/event-log.ts';
@@ -5,7 +6,6 @@ export type { EventLog, EventLogEntry, ShortenEventLog } from '../event/readers/
 export { RunDriver } from '../event/readers/run-driver.ts';
 export type { RunDriverOptions } from '../event/readers/run-driver.ts';
 export { answerSoFar, eventWith, withEarlierAnswer } from './answer-so-far.ts';
-export { AwaitedTurns } from './awaited-turns.ts';
 export { beginTurn } from './begin-turn.ts';
 export type { BeginTurnOptions, TurnInput } from './begin-turn.ts';
 export type {
@@ -21,28 +21,19 @@ export type {
 } from './chat-link.ts';
 export { readChatTurn } from './chat-turn.ts';
 export type { ChatLimits, ChatTurnRequest, PostedChat } from './chat-turn.ts';
-export { decisionError, runsHere } from './client-decisions.ts';
-export { checkDecisionSize } from './decision-size.ts';
+export { checkDecisionSize, decisionError, runsHere } from './client-decisions.ts';
 export { lastRun, pendingCallsOf, storedView } from './last-run.ts';
-export { fieldError, readMessages } from './posted-fields.ts';
+export { checkMessageId, fieldError, readMessages, readUserMessage } from './posted-fields.ts';
 export { forgetFailures, keepFailures, listQueued } from './queued-messages.ts';
 export type { FailedTurn } from './queued-messages.ts';
 export { hasAnswer, reopenCalls } from './reopen-calls.ts';
-export { isRepeat } from './repeated-turn.ts';
 export { resumeTurn } from './resume-turn.ts';
 export { sessionIdNames } from './session-id-names.ts';
 export { storeTitle } from './title.ts';
-export {
-  bringsMessage,
-  checkQueueSize,
-  mustWait,
-  nextTurn,
-  storesInputOnly,
-} from './turn-order.ts';
+export { checkQueueSize, isRepeat, mustWait, nextTurn, storesInputOnly } from './turn-queue.ts';
 export type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from './turn-queue.ts';
-export { checkFirstTurn, newMessageIds, newMessages, onlyAdds } from './turn-request.ts';
+export { bringsMessage, checkFirstTurn, newMessages, onlyAdds } from './turn-request.ts';
 export type { ContinuePoint, TurnRequest } from './turn-request.ts';
-export { checkMessageId, readUserMessage } from './user-message.ts';
 export { adoptRecords } from '../memory/adopt-records.ts';
 export { digest, toUtf8 } from '../memory/digest.ts';
 export { checkRecords, recordsOf } from '../memory/log/log-record.ts';
@@ -103,6 +94,7 @@ export { valueFor } from '../model/http/per-request.ts';
 export type { PerRequest, RequestHeaders } from '../model/http/per-request.ts';
 export { errorOfResponse } from '../model/http/provider-error.ts';
 export { SseParser } from '../model/http/sse-parser.ts';
+export { clientJsonMode } from '../output/json-and-yaml-mode.ts';
 export type { AnswerSink, AnswerSource } from '../output/object/answer-source.ts';
 export {
   failureMark,
@@ -113,10 +105,21 @@ export {
 } from '../output/object/object-format.ts';
 export type { ObjectWriter } from '../output/object/object-writer.ts';
 export { objectWriterOf } from '../output/written-output.ts';
+export {
+  checkWithClientTexts,
+  clientTextError,
+  clientTextsOf,
+  jsonClientText,
+} from '../prompt/client-texts.ts';
+export type { ClientText } from '../prompt/client-texts.ts';
 export { answerEnding, replyEnding } from '../stream/answer-ending.ts';
 export type { AnswerEnding } from '../stream/answer-ending.ts';
 export { JsonReader } from '../stream/object/json-reader.ts';
 export { ObjectReader } from '../stream/object/object-reader.ts';
+export { toTimelineEvent } from '../stream/timeline-event.ts';
+export { fromUiDecisions } from '../stream/ui/ui-decisions.ts';
+export { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
+export type { UiMessageEncoder, UiMessageEncoderOptions } from '../stream/ui/ui-message-encoder.ts';
 export { interruptedText } from '../stream/ui/ui-parts.ts';
 export { outputToolName } from '../schema/output-format.ts';
 export { objectInput, readSchema, textIn } from '../schema/schema.ts';

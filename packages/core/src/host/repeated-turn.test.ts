@@ -1,7 +1,7 @@
 import { userMessage } from '@isoloop/core';
 import type { NewTurn } from './turn-queue.ts';
 import { expect, test } from 'vitest';
-import { isRepeat } from './repeated-turn.ts';
+import { isRepeat } from './turn-queue.ts';
 
 const hello = userMessage('Hello');
 

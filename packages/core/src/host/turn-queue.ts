@@ -1,5 +1,6 @@
+import { AgentError } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
-import type { TurnRequest } from './turn-request.ts';
+import { bringsMessage, type TurnRequest } from './turn-request.ts';
 
 /** Turn that a client asks for, as plain JSON. */
 export interface NewTurn {
@@ -72,4 +73,71 @@ export interface TurnQueue {
   keepFailed(failed: FailedMessage): void;
   /** Returns whether there was such a message. */
   forgetFailed(messageId: string): boolean;
+}
+
+/**
+ * Returns the turn that runs next. If the first turn waits for results of tools, the first turn
+ * that may bring them goes before it.
+ */
+export function nextTurn(
+  queue: Pick<TurnQueue, 'first' | 'find' | 'blockedId'>,
+): QueuedTurn | undefined {
+  const firstTurn = queue.first();
+  if (!firstTurn || firstTurn.id !== queue.blockedId) return firstTurn;
+  return queue.find(({ request }) => !bringsMessage(request));
+}
+
+/** Returns whether a new turn waits although no turn runs. */
+export function mustWait(
+  queue: Pick<TurnQueue, 'first' | 'find' | 'blockedId' | 'size'>,
+  { request }: NewTurn,
+): boolean {
+  return nextTurn(queue) !== undefined || (bringsMessage(request) && queue.size > 0);
+}
+
+/** Throws `OVERLOADED` if a running turn and `maxWaiting` others are in the queue. */
+export function checkQueueSize({ size }: Pick<TurnQueue, 'size'>, maxWaiting: number): void {
+  if (size > maxWaiting)
+    throw new AgentError('OVERLOADED', 'Too many turns of the session wait; try again later.', {
+      retryable: true,
+      details: { retryAfterMs: 10_000 },
+    });
+}
+
+/**
+ * Returns whether one more attempt at a turn only stores the input, after its isolate died in all
+ * earlier ones. A turn that has begun gets this additional attempt. Throws if there is no attempt
+ * left.
+ */
+export function storesInputOnly(
+  { hasBegun, attempts }: TurnState,
+  resumeAttempts: number,
+): boolean {
+  const startAttempts = Math.max(1, resumeAttempts);
+  const maxAttempts = hasBegun ? startAttempts + 1 : startAttempts;
+  if (attempts > maxAttempts) {
+    const end = hasBegun ? 'end' : 'begin';
+    throw new AgentError(
+      'INTERNAL',
+      `The isolate died ${attempts} times before the turn could ${end}.`,
+    );
+  }
+  return hasBegun && attempts > resumeAttempts;
+}
+
+/**
+ * Returns whether the second turn repeats the first one. Compares the idempotency keys. If neither
+ * has a key, compares the model, and the id and content of the message.
+ */
+export function isRepeat(first: NewTurn, second: NewTurn): boolean {
+  if (first.idempotencyKey !== undefined || second.idempotencyKey !== undefined)
+    return first.idempotencyKey === second.idempotencyKey;
+  if (first.request.kind !== 'message' || second.request.kind !== 'message') return false;
+  const { message } = first.request;
+  const { id, content } = second.request.message;
+  return (
+    first.model === second.model &&
+    message.id === id &&
+    JSON.stringify(message.content) === JSON.stringify(content)
+  );
 }

@@ -41,6 +41,14 @@ export function newMessageIds(request: TurnRequest): readonly string[] {
   return newMessages(request).map(({ id }) => id);
 }
 
+/**
+ * Returns whether the turn has a new message. Such a turn does not run while tool calls of the page
+ * are open.
+ */
+export function bringsMessage({ kind }: TurnRequest): boolean {
+  return kind === 'message' || kind === 'messages';
+}
+
 /** Throws if the first turn of a session has nothing to continue from. */
 export function checkFirstTurn(request: TurnRequest): void {
   if (request.kind === 'continue')

@@ -1,10 +1,3 @@
-export {
-  checkWithClientTexts,
-  clientTextError,
-  clientTextsOf,
-  jsonClientText,
-} from './client-texts.ts';
-export type { ClientText } from './client-texts.ts';
 export { callVariables, promptVariables, renderTemplate } from './prompt-variables.ts';
 export type {
   PromptCall,

@@ -3,14 +3,12 @@ export { outputItems, partialOutput } from './object/partial-output.ts';
 export type { DeepPartial, ItemOf, OutputSource } from './object/partial-output.ts';
 export { textStream } from './text-stream.ts';
 export type { TextSource, TextStream, TextStreamOptions } from './text-stream.ts';
-export { toTimelineEvent } from './timeline-event.ts';
 export { latestMessages } from './ui/latest-messages.ts';
 export type { ShownMessage } from './ui/latest-messages.ts';
 export type { UiChunk } from './ui/ui-chunk.ts';
-export { fromUiDecisions, hasApprovalResponse } from './ui/ui-decisions.ts';
+export { hasApprovalResponse } from './ui/ui-decisions.ts';
 export type { ShownChat } from './ui/ui-decisions.ts';
-export { createUiMessageEncoder, parseErrorText } from './ui/ui-message-encoder.ts';
-export type { UiMessageEncoder, UiMessageEncoderOptions } from './ui/ui-message-encoder.ts';
+export { parseErrorText } from './ui/ui-message-encoder.ts';
 export { getToolName, isToolUIPart } from './ui/ui-message.ts';
 export type {
   DataUIPart,

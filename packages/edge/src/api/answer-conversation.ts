@@ -1,5 +1,5 @@
 import { InMemoryMemory, type AgentResult, type Msg, type ReActAgent } from '@isoloop/core';
-import { clientTextError, type ClientText } from '@isoloop/core/prompt';
+import { clientTextError, type ClientText } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { logError } from '../http/error-response.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';

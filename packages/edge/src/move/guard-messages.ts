@@ -5,7 +5,7 @@ import {
   type AgentErrorData,
   type Msg,
 } from '@isoloop/core';
-import { clientTextError, type ClientText } from '@isoloop/core/prompt';
+import { clientTextError, type ClientText } from '@isoloop/core/host';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { makeAgent } from '../turn/session-setup.ts';
 

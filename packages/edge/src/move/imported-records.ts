@@ -16,8 +16,9 @@ import {
   type SessionCopy,
   type SessionView,
   acceptMessage,
+  jsonClientText,
+  type ClientText,
 } from '@isoloop/core/host';
-import { jsonClientText, type ClientText } from '@isoloop/core/prompt';
 import type { CallState } from '@isoloop/core/event';
 import { withoutSystem } from '../api/without-system.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';

@@ -1,6 +1,11 @@
 import { AgentError, type Memory, type ReActAgent } from '@isoloop/core';
-import { mayAskForApproval } from '@isoloop/core/approval';
-import { storeTitle, type TurnInput, type TurnRequest, logMemoryOf } from '@isoloop/core/host';
+import {
+  storeTitle,
+  type TurnInput,
+  type TurnRequest,
+  logMemoryOf,
+  mayAskForApproval,
+} from '@isoloop/core/host';
 import { timerMs } from '@isoloop/core/wait';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';

@@ -2,7 +2,7 @@ import type { Memory, ReActAgent } from '@isoloop/core';
 import {
   answerSoFar,
   bringsMessage,
-  newMessageIds,
+  newMessages,
   storeTitle,
   storesInputOnly,
   type QueuedTurn,
@@ -121,7 +121,7 @@ export class RunningTurn {
     // Replaced messages stay in the log until the run stores its input. If the isolate dies before
     // that, the turn starts again.
     if (memory instanceof QueuedMemory)
-      memory.setQueued(replaces ? [] : newMessageIds(turn.request));
+      memory.setQueued(replaces ? [] : newMessages(turn.request).map(({ id }) => id));
     const begin = (): void => queue.begin(turn.id);
     if (replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();

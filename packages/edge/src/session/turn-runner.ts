@@ -1,13 +1,11 @@
 import { AgentError } from '@isoloop/core';
 import {
-  AwaitedTurns,
   checkQueueSize,
   forgetFailures,
   isRepeat,
   keepFailures,
   listQueued,
   mustWait,
-  newMessageIds,
   newMessages,
   nextTurn,
   pendingCallsOf,
@@ -20,6 +18,7 @@ import { isQuestion } from '@isoloop/core/message';
 import { toUiMessages, type UIMessage } from '@isoloop/core/stream';
 import type { LiveTurn } from '../settings/live-turn.ts';
 import { logError, publicError } from '../http/error-response.ts';
+import { AwaitedTurns } from './awaited-turns.ts';
 import { noContent } from './command-handler.ts';
 import { liveResponse } from '../turn/live-response.ts';
 import type { Command } from './commands.ts';
@@ -165,7 +164,9 @@ export class TurnRunner {
   /** Takes a message back that waits or has failed. Returns false if there is none with the id. */
   withdraw({ messageId }: Command<'withdraw'>): boolean {
     const { queue } = this.#options;
-    const turn = queue.find(({ request }) => newMessageIds(request).includes(messageId));
+    const turn = queue.find(({ request }) =>
+      newMessages(request).some(({ id }) => id === messageId),
+    );
     if (!turn) return queue.forgetFailed(messageId);
     const reason = new AgentError('ABORTED', 'The message was withdrawn before its turn began.');
     if (!this.#drop(turn.id, reason)) return false;

@@ -1,5 +1,5 @@
 import type { AgentEvent, EventBatch, Memory } from '@isoloop/core';
-import { toTimelineEvent } from '@isoloop/core/stream';
+import { toTimelineEvent } from '@isoloop/core/host';
 import { echoOf } from './session-setup.ts';
 
 /**

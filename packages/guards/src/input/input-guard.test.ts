@@ -12,7 +12,7 @@ import {
   tool,
 } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
-import type { ClientText } from '@isoloop/core/prompt';
+import type { ClientText } from '@isoloop/core/host';
 import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { pay } from '../../../../test/support/plain-tools.ts';
 import { inputGuard } from './input-guard.ts';

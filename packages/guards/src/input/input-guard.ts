@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core/options';
 import { isRecord, parseMessages } from '@isoloop/core/message';
 import { abortable } from '@isoloop/core/wait';
-import { clientTextsOf, checkWithClientTexts } from '@isoloop/core/prompt';
+import { clientTextsOf, checkWithClientTexts } from '@isoloop/core/host';
 import {
   guardCategories,
   guardOptions,

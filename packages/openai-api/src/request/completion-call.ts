@@ -1,6 +1,5 @@
 import { createMessage, type JsonObject, type JsonValue, type Msg } from '@isoloop/core';
-import { jsonClientText } from '@isoloop/core/prompt';
-import { clientJsonMode } from '@isoloop/core/output';
+import { clientJsonMode, jsonClientText } from '@isoloop/core/host';
 import {
   withoutSystem,
   type ApiCall,

@@ -1,6 +1,10 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
-import { createUiMessageEncoder, type UiChunk, type UiMessageEncoder } from '@isoloop/core/stream';
-import { withEarlierAnswer } from '@isoloop/core/host';
+import { type UiChunk } from '@isoloop/core/stream';
+import {
+  withEarlierAnswer,
+  createUiMessageEncoder,
+  type UiMessageEncoder,
+} from '@isoloop/core/host';
 import { shownEvent } from '../session/pending-calls.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromUiDecisions } from '@isoloop/core/stream';
+import { fromUiDecisions } from '@isoloop/core/host';
 
 const part = (more: object): object => ({
   type: 'dynamic-tool',

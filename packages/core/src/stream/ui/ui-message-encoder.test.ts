@@ -1,3 +1,4 @@
+import { createUiMessageEncoder, type UiMessageEncoderOptions } from '@isoloop/core/host';
 import { validateUIMessages } from 'ai';
 import { expect, test } from 'vitest';
 import {
@@ -9,14 +10,7 @@ import {
   type ModelDelta,
 } from '@isoloop/core';
 import { approvals } from '@isoloop/core/approval';
-import {
-  createUiMessageEncoder,
-  fromUiMessage,
-  parseErrorText,
-  toUiMessages,
-  type UiChunk,
-  type UiMessageEncoderOptions,
-} from '@isoloop/core/stream';
+import { fromUiMessage, parseErrorText, toUiMessages, type UiChunk } from '@isoloop/core/stream';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
 import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';

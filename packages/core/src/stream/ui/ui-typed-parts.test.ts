@@ -1,3 +1,4 @@
+import { createUiMessageEncoder } from '@isoloop/core/host';
 import { isToolUIPart, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import { expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
@@ -12,7 +13,6 @@ import {
   type ToolContext,
 } from '@isoloop/core';
 import {
-  createUiMessageEncoder,
   toUiMessages,
   typedMessages,
   typedTransport,

@@ -1,6 +1,6 @@
 import { AgentError, userMessage } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { checkQueueSize, mustWait, nextTurn, storesInputOnly } from './turn-order.ts';
+import { checkQueueSize, mustWait, nextTurn, storesInputOnly } from './turn-queue.ts';
 import type { NewTurn, QueuedTurn } from './turn-queue.ts';
 
 const message = { kind: 'message', message: userMessage('Hello') } as const;
