@@ -78,7 +78,6 @@ import {
   arcReactor,
   arcReactorTrim,
   oxygent,
-  oxygentHistory,
   springAiAlibaba,
   weightedHistory,
 } from '@isoloop/presets';
@@ -195,7 +194,6 @@ const calls: Readonly<Record<string, (wrong: Wrong) => unknown>> = {
   yamlMode: (wrong) => yamlMode({}, given({ parse: noop }, wrong)),
   arcReactorTrim: (wrong) => arcReactorTrim(wrong),
   oxygent: (wrong) => oxygent(wrong),
-  oxygentHistory: (wrong) => oxygentHistory(wrong),
   springAiAlibaba: (wrong) => springAiAlibaba(wrong),
   attachment: (wrong) => attachment(new Uint8Array(1), wrong),
   multiAgent: (wrong) => multiAgent(model, wrong),

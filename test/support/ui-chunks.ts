@@ -1,7 +1,7 @@
 import { createUiMessageEncoder, type UiMessageEncoderOptions } from '@isoloop/core/host';
 import { readUIMessageStream, uiMessageChunkSchema, type UIMessage, type UIMessageChunk } from 'ai';
 import type { AgentStream } from '@isoloop/core';
-import { type UiChunk } from '@isoloop/core/stream';
+import type { UiChunk } from '@isoloop/core/stream';
 
 /** Encodes a run for AI SDK's `useChat`. */
 export async function chunksOf(

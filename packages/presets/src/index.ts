@@ -2,7 +2,6 @@ export { agentscope } from './agentscope.ts';
 export { arcReactorTrim } from './arc-reactor-trim.ts';
 export { arcReactor } from './arc-reactor.ts';
 export { friendlyErrors } from './friendly-errors.ts';
-export { oxygentHistory } from './oxygent-history.ts';
 export { oxygent } from './oxygent.ts';
 export type { OxygentOptions } from './oxygent.ts';
 export { parallelIds } from './parallel-ids.ts';

@@ -1,4 +1,5 @@
-import { type ContextMiddleware, blockFilter, type Turn } from '@isoloop/core/context';
+import type { Msg } from '@isoloop/core';
+import type { ContextMiddleware, Turn } from '@isoloop/core/context';
 import { type Piece, type WeightedHistoryOptions, valuablePieces } from './weighted-history.ts';
 import { textHistory } from '@isoloop/core/message';
 
@@ -17,8 +18,11 @@ export function oxygentHistory(options: WeightedHistoryOptions = {}): ContextMid
 /** Makes a function that returns messages as a text protocol shows them, without thinking. */
 function writtenForm(): (messages: Turn) => Turn {
   const history = textHistory([]);
-  const withoutThinking = blockFilter(({ type }) => type !== 'thinking');
-  return (messages) => history(messages).flatMap(withoutThinking);
+  return (messages) => history(messages).map(withoutThinking);
+}
+
+function withoutThinking(message: Msg): Msg {
+  return { ...message, content: message.content.filter(({ type }) => type !== 'thinking') };
 }
 
 /** Takes pieces in order, up to the first piece that does not fit. */

@@ -10,13 +10,7 @@ import {
   type OptionTable,
 } from '@isoloop/core/options';
 import { arc, countMessage, type TokenProfile } from '@isoloop/core/tokens';
-import {
-  type ContextMiddleware,
-  isText,
-  blockFilter,
-  turnView,
-  type Turn,
-} from '@isoloop/core/context';
+import { type ContextMiddleware, turnView, type Turn } from '@isoloop/core/context';
 import { answerOf } from '@isoloop/core/message';
 
 /** How much of the history `weightedHistory()` shows, and what is valuable. */
@@ -96,7 +90,7 @@ export function valuablePieces(
   if (options.profile && unit !== 'tokens')
     throw new AgentError('CONFIGURATION', `${where}: \`profile\` works only with unit: "tokens".`);
   const profile = unit === 'tokens' ? (options.profile ?? arc) : characters;
-  const withTextOnly = blockFilter(isText);
+  const withTextOnly = textFilter();
   const sizeOf = (messages: Turn): number =>
     toMeasure(messages).reduce((sum, message) => sum + countMessage(message, profile), 0);
 
@@ -111,6 +105,24 @@ export function valuablePieces(
     const visible = select(ranked, max);
     return toTurns(pieces.filter((piece) => visible.has(piece)));
   });
+}
+
+/**
+ * Creates a function that returns a message with only its texts, or an empty list if it has none.
+ * Equal calls return the same object, because token counts are cached on it.
+ */
+function textFilter(): (message: Msg) => Turn {
+  const shown = new WeakMap<Msg, Turn>();
+  return (message) => {
+    const known = shown.get(message);
+    if (known) return known;
+    const content = message.content.filter(({ type }) => type === 'text');
+    const isWhole = content.length === message.content.length;
+    const text = isWhole ? message : { ...message, content };
+    const filtered = content.length ? [text] : [];
+    shown.set(message, filtered);
+    return filtered;
+  };
 }
 
 /**

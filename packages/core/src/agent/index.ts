@@ -3,7 +3,6 @@ export type {
   AgentDefaults,
   FeatureOptions,
   KernelCallOptions,
-  KernelDefaults,
   KernelLimits,
   KernelOptions,
 } from './kernel-options.ts';
@@ -21,17 +20,7 @@ export type {
 export { nestedHooks, nestedWraps } from './nested.ts';
 export type { NestedHooks, WrapControl } from './nested.ts';
 export { isEnding, isNewAnswer, isNext } from './next.ts';
-export type {
-  AnswerEnd,
-  CustomEnd,
-  CustomReason,
-  EndBase,
-  Ending,
-  LimitEnd,
-  Next,
-  StoredEnd,
-  UnansweredEnd,
-} from './next.ts';
+export type { AnswerEnd, CustomReason, Ending, Next } from './next.ts';
 export { perAgent, perRun } from './per-run.ts';
 export type { LimitReason } from './request-draft.ts';
 export type { InboxHandler, JoiningCall } from './run/inbox.ts';

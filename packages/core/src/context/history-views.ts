@@ -128,9 +128,7 @@ function tokensOf(messages: Turn): number {
  * returns an empty list if there is no such block. Equal calls return the same object, because the
  * token count and the JSON for the provider are cached on it.
  */
-export function blockFilter(
-  isShown: (block: ContentBlock) => boolean,
-): (message: Msg) => readonly Msg[] {
+function blockFilter(isShown: (block: ContentBlock) => boolean): (message: Msg) => readonly Msg[] {
   return memoize((message: Msg) => {
     const content = message.content.filter(isShown);
     if (!content.length) return [];
@@ -139,7 +137,7 @@ export function blockFilter(
 }
 
 /** Returns whether a block is text. */
-export function isText({ type }: ContentBlock): boolean {
+function isText({ type }: ContentBlock): boolean {
   return type === 'text';
 }
 

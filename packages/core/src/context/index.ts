@@ -9,14 +9,7 @@ export type {
 } from './context-policy.ts';
 export { fitContext, fitContextOptions, groupOf, trimRequest } from './fit-context.ts';
 export type { FitContextOptions, TrimRules } from './fit-context.ts';
-export {
-  answersOnly,
-  blockFilter,
-  isText,
-  lastTurns,
-  successfulTurns,
-  turnView,
-} from './history-views.ts';
+export { answersOnly, lastTurns, successfulTurns, turnView } from './history-views.ts';
 export type { Turn } from './history-views.ts';
 export { markImported } from './mark-imported.ts';
 export type { MarkImportedOptions } from './mark-imported.ts';

@@ -11,8 +11,7 @@ import {
 import type { Decision, Memory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { acceptDecisions } from './client-decisions.ts';
-import { checkDecisionSize } from './client-decisions.ts';
+import { acceptDecisions, checkDecisionSize } from './client-decisions.ts';
 
 const tools = [
   tool({

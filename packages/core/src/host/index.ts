@@ -1,10 +1,8 @@
 export { mayAskForApproval } from '../approval/approving-agent.ts';
 export { attach } from '../event/readers/attach.ts';
-export type { AttachOptions } from '../event/readers/attach.ts';
 export { eventLogShortener } from '../event/readers/event-log.ts';
-export type { EventLog, EventLogEntry, ShortenEventLog } from '../event/readers/event-log.ts';
+export type { EventLog, EventLogEntry } from '../event/readers/event-log.ts';
 export { RunDriver } from '../event/readers/run-driver.ts';
-export type { RunDriverOptions } from '../event/readers/run-driver.ts';
 export { answerSoFar, eventWith, withEarlierAnswer } from './answer-so-far.ts';
 export { beginTurn } from './begin-turn.ts';
 export type { BeginTurnOptions, TurnInput } from './begin-turn.ts';
@@ -20,12 +18,11 @@ export type {
   StoredSessions,
 } from './chat-link.ts';
 export { readChatTurn } from './chat-turn.ts';
-export type { ChatLimits, ChatTurnRequest, PostedChat } from './chat-turn.ts';
+export type { ChatLimits, ChatTurnRequest } from './chat-turn.ts';
 export { checkDecisionSize, decisionError, runsHere } from './client-decisions.ts';
 export { lastRun, pendingCallsOf, storedView } from './last-run.ts';
 export { checkMessageId, fieldError, readMessages, readUserMessage } from './posted-fields.ts';
 export { forgetFailures, keepFailures, listQueued } from './queued-messages.ts';
-export type { FailedTurn } from './queued-messages.ts';
 export { hasAnswer, reopenCalls } from './reopen-calls.ts';
 export { resumeTurn } from './resume-turn.ts';
 export { sessionIdNames } from './session-id-names.ts';
@@ -40,7 +37,6 @@ export { checkRecords, recordsOf } from '../memory/log/log-record.ts';
 export type { Flushes, LogNote, LogRecord } from '../memory/log/log-record.ts';
 export { changedError, levelWidth } from '../memory/log/log-write.ts';
 export { isCutOff, resumptionOf } from '../memory/log/resumption.ts';
-export type { LogEnd, Resumption } from '../memory/log/resumption.ts';
 export { seal } from '../memory/log/seal.ts';
 export { SessionFold } from '../memory/log/session-fold.ts';
 export { makeRef, shortId, suffixOf, turnIdOf } from '../memory/log/session-keys.ts';
@@ -78,7 +74,7 @@ export type { EndpointPlaceOptions } from '../memory/move/endpoint-place.ts';
 export { moveSession } from '../memory/move/move-session.ts';
 export type { MoveOptions } from '../memory/move/move-session.ts';
 export { changeOwner } from '../memory/move/owner-change.ts';
-export type { ChooseOwner, StoredChange, StoredSession } from '../memory/move/owner-change.ts';
+export type { ChooseOwner } from '../memory/move/owner-change.ts';
 export type { OwnerChange, SessionCopy, SessionPlace } from '../memory/move/session-place.ts';
 export {
   copyOfSession,
@@ -87,7 +83,6 @@ export {
   sessionViewOf,
   storePlace,
 } from '../memory/move/store-place.ts';
-export type { StorePlaceOptions } from '../memory/move/store-place.ts';
 export { changesWaitMs, keepAliveHeader, requestEndpoint } from '../model/http/endpoint-request.ts';
 export type { EndpointLimits } from '../model/http/endpoint-request.ts';
 export { valueFor } from '../model/http/per-request.ts';
@@ -95,7 +90,6 @@ export type { PerRequest, RequestHeaders } from '../model/http/per-request.ts';
 export { errorOfResponse } from '../model/http/provider-error.ts';
 export { SseParser } from '../model/http/sse-parser.ts';
 export { clientJsonMode } from '../output/json-and-yaml-mode.ts';
-export type { AnswerSink, AnswerSource } from '../output/object/answer-source.ts';
 export {
   failureMark,
   failureText,
@@ -103,7 +97,6 @@ export {
   objectMediaType,
   restartMark,
 } from '../output/object/object-format.ts';
-export type { ObjectWriter } from '../output/object/object-writer.ts';
 export { objectWriterOf } from '../output/written-output.ts';
 export {
   checkWithClientTexts,

@@ -1,6 +1,6 @@
 import { createUiMessageEncoder } from '@isoloop/core/host';
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
-import { type UiChunk, type UIMessage } from '@isoloop/core/stream';
+import type { UiChunk, UIMessage } from '@isoloop/core/stream';
 import { openai } from '@isoloop/core/openai';
 import { openaiResponses } from '@isoloop/core/responses';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';

@@ -1,5 +1,5 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
-import { type UiChunk } from '@isoloop/core/stream';
+import type { UiChunk } from '@isoloop/core/stream';
 import {
   withEarlierAnswer,
   createUiMessageEncoder,
