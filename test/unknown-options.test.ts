@@ -240,11 +240,12 @@ const checked =
 
 /** Functions that read or make data, such as messages, errors, texts and results. */
 const data =
+  'shortenResults ' +
   'SessionFold SessionStore addToLevels askText changedError damageError ' +
   'deletedError flushesOf fullLevels inOrder isDamage makeRef nextHead parseBatch ' +
   'parseSealed replacedBy seal shortId suffixOf toUtf8 turnIdOf ' +
   'sessionSummaries ' +
-  'AwaitedTurns answerSoFar beginTurn bringsMessage checkDecisionSize ' +
+  'answerSoFar beginTurn bringsMessage checkDecisionSize ' +
   'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
   'forgetFailures getToolName hasAnswer isRepeat isToolUIPart keepFailures lastRun ' +
   'listQueued mustWait  newMessages nextTurn onlyAdds pendingCallsOf ' +
@@ -252,7 +253,7 @@ const data =
   'storeTitle storedView storesInputOnly withEarlierAnswer ' +
   'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +
   'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
-  'answerEnding answerOf argumentsIn assistantMessage backOff blockFilter ' +
+  'answerEnding answerOf argumentsIn assistantMessage backOff ' +
   'brokenRules callListener checkDecision checkFields checkNewIds ' +
   'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
   'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
@@ -264,24 +265,24 @@ const data =
   'friendlyText fromUiDecisions fromUiMessage groupOf hasApprovalResponse hasResult ' +
   'imageDetailFields incompleteReason ' +
   'isAnswerReason isCutOff isEnding ' +
-  'isMisuse isNewAnswer isNext isQuestion isRecord isText ' +
+  'isMisuse isNewAnswer isNext isQuestion isRecord ' +
   'isToolContent joinValue jsonClientText jsonForm jsonText keepDataParts ' +
   'keyValueStoreConformance latestMessages logMemoryOf logText mapTexts ' +
   'markAsProgram maskParameters maskSecrets maxTokensFieldOf mayAskForApproval ' +
   'mergeKey messageIdOf messagesOf metadataOf ' +
   'monotonicNow nestedWraps objectInput objectWriterOf omitUndefined ' +
   'oneOf openToolUses optional outputItems outputText pairedForModel ' +
-  'parametersIssue parseErrorText parseHistory parseJson parseMessages parseOxygent ' +
+  'parametersIssue parseErrorText parseHistory parseJson parseMessages ' +
   'parseToolCalls partialOutput pauseNextCall profileFor ' +
-  'providedValue readSchema recordsOf refuseEmptyAnswers replaceKey replyEnding ' +
+  'providedValue readSchema recordsOf replaceKey replyEnding ' +
   'reportFailure requestEndpoint requestMeter resumptionOf retryableOnce runInfo ' +
   'searchTerms sessionViewOf shortQuery sleepFor ' +
   'sourcesOf splitValue startOf startOfTexts syncValue systemMessage ' +
   'textHistory textIn textOf textsOf thinkingOf timerMs titleOf ' +
   'toTimelineEvent todosOf toolMessage toolNameOf toolResultsOf ' +
-  'toolUsesOf trimRequest trustedCalls turnView typedMessages userMessage ' +
+  'toolUsesOf trimRequest turnView typedMessages userMessage ' +
   'userText valueFor valueKeys withControls withEndedCalls withExecute ' +
-  'withMethod withoutMark';
+  'withMethod ';
 
 /** The packages whose functions are in the table; the other packages have tables of their own. */
 const packages = packageFolders.filter(

@@ -1,18 +1,23 @@
-import { closeOpenCalls } from '@isoloop/core/approval';
+import { approvals, closeOpenCalls } from '@isoloop/core/approval';
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region approvals
-import { ReActAgent, type Decision } from '@isoloop/core';
+import {
+  assistantMessage,
+  InMemoryMemory,
+  ReActAgent,
+  tool,
+  toolResultsOf,
+  userMessage,
+  type Decision,
+} from '@isoloop/core';
 // #endregion
 // #region replay
-import { tool } from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
 // #region human-in-the-loop
-import { approvals } from '@isoloop/core/approval';
 // #endregion
-import { assistantMessage, InMemoryMemory, toolResultsOf, userMessage } from '@isoloop/core';
 
 test('an agent call suspends for approvals, external tools and suspended tools, and continues with decisions', async () => {
   const model = new ScriptedModel([

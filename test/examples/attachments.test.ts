@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region attachments
-import { ReActAgent, tool, userMessage } from '@isoloop/core';
+import { ReActAgent, textOf, tool, toolResultsOf, userMessage } from '@isoloop/core';
 import { attachment } from '@isoloop/core/message';
 import { showToolMedia } from '@isoloop/core/model';
 // #endregion
-import { textOf, toolResultsOf } from '@isoloop/core';
 
 test('attachments become images and files, and tools return media', async () => {
   const model = new ScriptedModel(

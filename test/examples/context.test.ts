@@ -2,26 +2,31 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region fit-context
-import { ReActAgent } from '@isoloop/core';
-import { fitContext } from '@isoloop/core/context';
-// #endregion
-// #region context-chain
-import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
-// #endregion
-// #region history-views
-import { answersOnly, lastTurns, successfulTurns } from '@isoloop/core/context';
-// #endregion
-// #region context-policy
-import { contextPolicy } from '@isoloop/core/context';
-// #endregion
 import {
   AgentError,
   assistantMessage,
   MemoryStore,
+  ReActAgent,
   textOf,
   tool,
   userMessage,
 } from '@isoloop/core';
+import {
+  answersOnly,
+  clearToolResults,
+  contextPolicy,
+  fitContext,
+  lastTurns,
+  successfulTurns,
+  summarizeHistory,
+} from '@isoloop/core/context';
+// #endregion
+// #region context-chain
+// #endregion
+// #region history-views
+// #endregion
+// #region context-policy
+// #endregion
 
 test('fitContext() removes old messages that do not fit the window', async () => {
   const model = new ScriptedModel(['Yes.']);

@@ -2,9 +2,8 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region errors
-import { AgentError, ReActAgent } from '@isoloop/core';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
 // #endregion
-import { tool } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/responses';
 
 test('a failed agent call rejects with an error code, or resolves with a result if `throwOnError` is false', async () => {

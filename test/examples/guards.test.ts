@@ -2,24 +2,33 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region guards
-import { ReActAgent } from '@isoloop/core';
-import { injectionGuard, lengthGuard, piiGuard, rateLimit } from '@isoloop/guards';
+import { MemoryStore, ReActAgent, textOf, tool } from '@isoloop/core';
+import {
+  classifierGuard,
+  injectionGuard,
+  inputGuard,
+  lengthGuard,
+  lengthRule,
+  outputGuards,
+  permissionGuard,
+  piiGuard,
+  piiRule,
+  rateLimit,
+  regexRule,
+  spendCap,
+  storedCounters,
+  type OutputRule,
+} from '@isoloop/guards';
 // #endregion
 // #region guard-stages
-import { MemoryStore } from '@isoloop/core';
-import { classifierGuard, permissionGuard, spendCap, storedCounters } from '@isoloop/guards';
 // #endregion
 // #region output-guards
-import { piiRule, outputGuards, lengthRule, regexRule } from '@isoloop/guards';
 // #endregion
 // #region own-rules
-import { textOf } from '@isoloop/core';
-import { inputGuard, type OutputRule } from '@isoloop/guards';
 // #endregion
 // #region user-error-text
 import { userErrorText } from '@isoloop/core/error';
 // #endregion
-import { tool } from '@isoloop/core';
 
 test('input guards reject an injection and masks personal data', async () => {
   const model = new ScriptedModel(['Noted.']);

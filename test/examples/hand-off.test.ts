@@ -3,11 +3,10 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region hand-off
 import { ReActAgent, tool } from '@isoloop/core';
-import { handOff, type HandOffAgent } from '@isoloop/core/several';
+import { agentTool, handOff, type HandOffAgent } from '@isoloop/core/several';
 import * as z from 'zod';
 // #endregion
 // #region supervisor
-import { agentTool } from '@isoloop/core/several';
 // #endregion
 
 test('agents pass one conversation on', async () => {

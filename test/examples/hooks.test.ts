@@ -1,14 +1,21 @@
 import { closeOpenCalls } from '@isoloop/core/approval';
-import type { EventControls } from '@isoloop/core/event';
+import type { EventControls, Hook } from '@isoloop/core/event';
 import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { readPage } from '../../scripts/readme-examples.ts';
 // #region hooks
-import { ReActAgent, textOf, userMessage } from '@isoloop/core';
-import type { Hook } from '@isoloop/core/event';
+import {
+  AgentError,
+  ReActAgent,
+  textOf,
+  tool,
+  userMessage,
+  type AgentEvent,
+  type ChatModel,
+  type Tool,
+} from '@isoloop/core';
 // #endregion
-import { AgentError, tool, type AgentEvent, type ChatModel, type Tool } from '@isoloop/core';
 
 const deleteFile = tool({
   name: 'delete_file',

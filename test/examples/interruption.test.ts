@@ -2,12 +2,11 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region interrupt
-import { ReActAgent } from '@isoloop/core';
+import { ReActAgent, textOf } from '@isoloop/core';
 // #endregion
 // #region operator
 import { operator, operatorMessage } from '@isoloop/core/several';
 // #endregion
-import { textOf } from '@isoloop/core';
 
 test('an agent call can be interrupted, paused and aborted, and can get further messages', async () => {
   const model = new ScriptedModel([

@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region json-schema
-import { ReActAgent, tool } from '@isoloop/core';
+import { outputText, ReActAgent, tool, toolResultsOf } from '@isoloop/core';
 import { structured } from '@isoloop/core/output';
 import { jsonSchema } from '@isoloop/core/schema'; // npm install @cfworker/json-schema
 // #endregion
-import { outputText, toolResultsOf } from '@isoloop/core';
 
 const find = (place: unknown): string => `Found ${String(place)}.`;
 

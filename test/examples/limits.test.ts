@@ -2,19 +2,16 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region limits
-import { ReActAgent } from '@isoloop/core';
+import { AgentError, ReActAgent, textOf, tool } from '@isoloop/core';
 import { summarize } from '@isoloop/core/answer';
 // #endregion
 // #region busy
-import { AgentError } from '@isoloop/core';
 // #endregion
 // #region agentscope
-import { agentscope } from '@isoloop/presets';
+import { agentscope, arcReactor } from '@isoloop/presets';
 // #endregion
 // #region arc-reactor
-import { arcReactor } from '@isoloop/presets';
 // #endregion
-import { textOf, tool } from '@isoloop/core';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });
 const tools = [look];

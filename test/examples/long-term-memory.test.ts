@@ -2,13 +2,11 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region long-term
-import { MemoryStore, ReActAgent } from '@isoloop/core';
-import { longTermMemory } from '@isoloop/recall';
+import { MemoryStore, ReActAgent, textOf } from '@isoloop/core';
+import { longTermMemory, type LongTermMemory, type LongTermRecord } from '@isoloop/recall';
 import { keywordMemory } from '@isoloop/recall'; // npm install minisearch
 // #endregion
-import { textOf } from '@isoloop/core';
 // #region own-long-term
-import type { LongTermMemory, LongTermRecord } from '@isoloop/recall';
 // #endregion
 
 test('a session recalls what another session recorded', async () => {

@@ -3,13 +3,11 @@ import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region mcp
-import { ReActAgent, tool } from '@isoloop/core';
-import { joinTools } from '@isoloop/core/tool';
+import { ReActAgent, tool, toolResultsOf } from '@isoloop/core';
+import { joinTools, Toolkit } from '@isoloop/core/tool';
 import { jsonSchema } from '@isoloop/core/schema';
 import { mcpTools } from '@isoloop/mcp'; // npm install @modelcontextprotocol/client
 // #endregion
-import { toolResultsOf } from '@isoloop/core';
-import { Toolkit } from '@isoloop/core/tool';
 
 const host = 'https://tools.example.com';
 

@@ -4,10 +4,17 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region memory
-import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import {
+  AgentError,
+  listSessions,
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  textOf,
+  tool,
+} from '@isoloop/core';
 // #endregion
 // #region durable-sessions
-import { tool } from '@isoloop/core';
 import { isCutOff } from '@isoloop/core/host';
 // #endregion
 // #region files
@@ -15,10 +22,8 @@ import { unstorageStore } from '@isoloop/core/memory';
 import fsDriver from 'unstorage/drivers/fs';
 // #endregion
 // #region echo-memory
-import { AgentError } from '@isoloop/core';
 import { EchoMemory } from '../../packages/edge/src/kv/log/echo-memory.ts';
 // #endregion
-import { listSessions, textOf } from '@isoloop/core';
 
 test('a session in a store continues in another agent', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'Ann.', 'I do not know.']);

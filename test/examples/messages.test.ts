@@ -7,11 +7,12 @@ import {
   assistantMessage,
   InMemoryMemory,
   ReActAgent,
+  systemMessage,
+  toolMessage,
   userMessage,
 } from '@isoloop/core';
 import { parseHistory, parseMessages } from '@isoloop/core/message';
 // #endregion
-import { systemMessage, toolMessage } from '@isoloop/core';
 
 test('messages can contain images and files, and parseMessages() validates stored messages', async () => {
   const model = new ScriptedModel(['A cat.', 'Still a cat.']);

@@ -2,32 +2,42 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region own-middleware
-import { ReActAgent, type Middleware } from '@isoloop/core';
+import {
+  AgentError,
+  MemoryStore,
+  ReActAgent,
+  textOf,
+  tool,
+  toolResultsOf,
+  type Middleware,
+  type Tool,
+} from '@isoloop/core';
 import { hasResult } from '@isoloop/core/tool';
 import { withStream } from '@isoloop/core/model';
 // #endregion
 // #region kernel
 import { Agent } from '@isoloop/core/agent';
-import { approvals } from '@isoloop/core/approval';
+import { approvals, closeOpenCalls } from '@isoloop/core/approval';
 import { steering } from '@isoloop/core/steering';
 // #endregion
 // #region tool-failures
-import { closeOpenCalls } from '@isoloop/core/approval';
-import { rewordToolErrors } from '@isoloop/core/results';
+import {
+  emulateTools,
+  evictLargeResults,
+  rewordToolErrors,
+  todoList,
+  todosOf,
+} from '@isoloop/core/results';
 // #endregion
 // #region tool-emulation
-import { emulateTools } from '@isoloop/core/results';
 // #endregion
 // #region todo-list
-import { todoList, todosOf } from '@isoloop/core/results';
 // #endregion
 // #region large-results
-import { evictLargeResults } from '@isoloop/core/results';
 // #endregion
 // #region context-editing
 import { clearToolResults, summarizeHistory } from '@isoloop/core/context';
 // #endregion
-import { AgentError, MemoryStore, textOf, tool, toolResultsOf, type Tool } from '@isoloop/core';
 
 const own = (name: string, execute: () => string): Tool =>
   tool({ name, description: name, input: { type: 'object' }, execute });

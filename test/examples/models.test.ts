@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region openai
-import { ReActAgent } from '@isoloop/core';
+import { assistantMessage, ReActAgent, userMessage } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 // #endregion
 // #region responses
@@ -15,7 +15,6 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk } from '@isoloop/core/ai-sdk';
 // #endregion
 // #region multi-agent
-import { assistantMessage, userMessage } from '@isoloop/core';
 import { multiAgent } from '@isoloop/core/model';
 // #endregion
 

@@ -1,4 +1,4 @@
-import { context as otelContext, trace as otelTrace } from '@opentelemetry/api';
+import { context, context as otelContext, trace, trace as otelTrace } from '@opentelemetry/api';
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -11,16 +11,14 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent } from '@isoloop/core';
 import { piiRule, outputGuards } from '@isoloop/guards';
 import { circuitBreaker, retry } from '@isoloop/core/resilience';
-import { metrics, type Metrics } from '@isoloop/core/observe';
+import { jsonlTrace, metrics, type Metrics } from '@isoloop/core/observe';
 // #endregion
 // #region trace
-import { jsonlTrace } from '@isoloop/core/observe';
 // #endregion
 // #region add-secrets
 import { addSecrets, maskSecrets } from '@isoloop/core/error';
 // #endregion
 // #region open-telemetry
-import { context, trace } from '@opentelemetry/api';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 // #endregion
 

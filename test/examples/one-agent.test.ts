@@ -1,10 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
-import type { ModelDelta } from '@isoloop/core';
+import { ReActAgent, textOf, tool, type ModelDelta } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { redirectFetch } from './redirect-fetch.ts';
 // #region one-agent
-import { ReActAgent, textOf, tool } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/responses';
 import * as z from 'zod';
 // #endregion

@@ -2,16 +2,19 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region weighted-history
-import { weightedHistory } from '@isoloop/presets';
+import {
+  friendlyErrors,
+  oxygent,
+  parallelIds,
+  reactMemory,
+  weightedHistory,
+} from '@isoloop/presets';
 // #endregion
 // #region react-memory
-import { parallelIds, reactMemory } from '@isoloop/presets';
 // #endregion
 // #region friendly-errors
-import { friendlyErrors } from '@isoloop/presets';
 // #endregion
 // #region oxygent
-import { oxygent } from '@isoloop/presets';
 // #endregion
 import { AgentError, ReActAgent, textOf, tool } from '@isoloop/core';
 import { fitContext, lastTurns, successfulTurns } from '@isoloop/core/context';

@@ -3,12 +3,11 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region partial-output
 import { ReActAgent } from '@isoloop/core';
-import { partialOutput } from '@isoloop/core/stream';
+import { outputItems, partialOutput } from '@isoloop/core/stream';
 import { structured } from '@isoloop/core/output';
 import * as z from 'zod';
 // #endregion
 // #region output-items
-import { outputItems } from '@isoloop/core/stream';
 // #endregion
 
 test('partialOutput() shows an object while it arrives, and outputItems() the items of a list', async () => {

@@ -2,11 +2,10 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region prompt-variables
-import { ReActAgent } from '@isoloop/core';
+import { ReActAgent, textOf } from '@isoloop/core';
 import { promptVariables, renderTemplate, type TemplateVariables } from '@isoloop/core/prompt';
 import { contextToken, provide } from '@isoloop/core/tool';
 // #endregion
-import { textOf } from '@isoloop/core';
 
 test('promptVariables() fills a system prompt', async () => {
   const model = new ScriptedModel(['Hello, Ann.']);

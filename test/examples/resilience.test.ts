@@ -3,21 +3,25 @@ import './strict-assert.ts';
 import { fakeClock } from '../clock/fake-clock.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region resilience
-import { ReActAgent } from '@isoloop/core';
-import { circuitBreaker, fallback, modelTimeout, retry } from '@isoloop/core/resilience';
+import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import {
+  circuitBreaker,
+  fallback,
+  modelTimeout,
+  replyCache,
+  retry,
+  toolRetry,
+} from '@isoloop/core/resilience';
 // #endregion
 // #region resilience-model
 import { wrapModel } from '@isoloop/core/model';
 // #endregion
 // #region reply-cache
-import { replyCache } from '@isoloop/core/resilience';
 // #endregion
 // #region concurrency
 import { concurrencyLimit, Semaphore } from '@isoloop/core/limits';
 // #endregion
 // #region tool-retry
-import { AgentError, tool } from '@isoloop/core';
-import { toolRetry } from '@isoloop/core/resilience';
 // #endregion
 // #region text-stream
 import { textStream } from '@isoloop/core/stream';

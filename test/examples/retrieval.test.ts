@@ -2,24 +2,20 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region retrieval
-import { ReActAgent } from '@isoloop/core';
-import { retrieval } from '@isoloop/recall';
+import { MemoryStore, ReActAgent, textOf } from '@isoloop/core';
+import { mmrRerank, recentQuestions, retrieval, type Retriever } from '@isoloop/recall';
 import { keywordRetriever } from '@isoloop/recall'; // npm install minisearch
 // #endregion
 // #region retrieval-options
-import { mmrRerank, recentQuestions } from '@isoloop/recall';
 import { contextToken, provide } from '@isoloop/core/tool';
 // #endregion
 // #region stored-documents
-import { MemoryStore } from '@isoloop/core';
 // #endregion
 // #region own-retriever
-import type { Retriever } from '@isoloop/recall';
 // #endregion
 // #region citations
 import type { RetrievedDocument } from '@isoloop/core/message';
 // #endregion
-import { textOf } from '@isoloop/core';
 
 test('retrieval() adds documents to the request', async () => {
   const model = new ScriptedModel(['九点。', 'Yes.', 'Ten.']);

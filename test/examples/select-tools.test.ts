@@ -2,16 +2,20 @@ import { expect, test } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region select-tools
-import { ReActAgent } from '@isoloop/core';
-import { byCategory, bySimilarity, selectTools } from '@isoloop/core/selection';
+import { ReActAgent, tool, type Tool } from '@isoloop/core';
+import {
+  byCategory,
+  byModel,
+  bySimilarity,
+  byWords,
+  selectTools,
+  toolSearch,
+} from '@isoloop/core/selection';
 // #endregion
 // #region select-by-model
-import { byModel, byWords } from '@isoloop/core/selection';
 // #endregion
 // #region tool-search
-import { toolSearch } from '@isoloop/core/selection';
 // #endregion
-import { tool, type Tool } from '@isoloop/core';
 
 const named = (name: string, server?: string): Tool =>
   tool({

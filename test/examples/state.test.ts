@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region state
-import { ReActAgent } from '@isoloop/core';
-import { loadState, saveState } from '@isoloop/core/state';
+import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { listCheckpoints, loadState, returnToCheckpoint, saveState } from '@isoloop/core/state';
 // #endregion
 // #region checkpoints
-import { MemoryStore, SessionMemory } from '@isoloop/core';
-import { listCheckpoints, returnToCheckpoint } from '@isoloop/core/state';
 // #endregion
 
 test('saveState() and loadState() move an agent’s state', async () => {

@@ -3,28 +3,30 @@ import './strict-assert.ts';
 import { readPage } from '../../scripts/readme-examples.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region return-direct
-import { ReActAgent } from '@isoloop/core';
+import { ReActAgent, textOf, tool, toolMessage, toolUsesOf, userMessage } from '@isoloop/core';
 // #endregion
 // #region jumps
-import { toolMessage, toolUsesOf } from '@isoloop/core';
 // #endregion
 // #region positions
-import { positionHooks } from '@isoloop/presets';
+import { positionHooks, springAiAlibaba } from '@isoloop/presets';
 // #endregion
 // #region counted-limits
 import { modelRequestLimit, toolCallLimit } from '@isoloop/core/limits';
 // #endregion
 // #region state-keys
-import { tool, userMessage } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/event';
-import { appendKey, mergeKey, replaceKey, stateKeys } from '@isoloop/core/state';
+import {
+  appendKey,
+  loadState,
+  mergeKey,
+  replaceKey,
+  saveState,
+  stateKeys,
+} from '@isoloop/core/state';
 import * as z from 'zod';
 // #endregion
 // #region spring-ai-alibaba
-import { springAiAlibaba } from '@isoloop/presets';
 // #endregion
-import { textOf } from '@isoloop/core';
-import { loadState, saveState } from '@isoloop/core/state';
 import { fakeClock } from '../clock/fake-clock.ts';
 
 const look = tool({ name: 'look', description: 'Looks', input: {}, execute: () => 'nothing' });

@@ -2,14 +2,12 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region structured
-import { AgentError, ReActAgent } from '@isoloop/core';
-import { structured } from '@isoloop/core/output';
+import { AgentError, ReActAgent, textOf } from '@isoloop/core';
+import { structured, type OutputMode } from '@isoloop/core/output';
 import * as z from 'zod';
 // #endregion
 // #region own-output-mode
-import { textOf } from '@isoloop/core';
 import { isNewAnswer } from '@isoloop/core/agent';
-import type { OutputMode } from '@isoloop/core/output';
 // #endregion
 
 test('structured() returns a validated value, or fails with OUTPUT_INVALID', async () => {

@@ -1,15 +1,13 @@
 import { expect, test } from 'vitest';
 import './strict-assert.ts';
 // #region testing
-import { ReActAgent, tool } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
+import { MemoryStore as MyStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
+import { keyValueStoreConformance, memoryConformance, ScriptedModel } from '@isoloop/core/testing';
 import * as z from 'zod';
 // #endregion
 // #region conformance
 import * as vitest from 'vitest';
-import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 // #endregion
-import { MemoryStore as MyStore, SessionMemory } from '@isoloop/core';
 
 const shared = new MyStore();
 class MyMemory extends SessionMemory {

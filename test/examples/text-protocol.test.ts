@@ -3,11 +3,10 @@ import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region text-protocol
 import { ReActAgent, textOf, tool } from '@isoloop/core';
-import { textToolCalls } from '@isoloop/core/text-protocol';
+import { parseToolCalls, textToolCalls } from '@isoloop/core/text-protocol';
 import * as z from 'zod';
 // #endregion
 // #region text-protocol-options
-import { parseToolCalls } from '@isoloop/core/text-protocol';
 // #endregion
 // #region text-protocol-trust
 import { oxygent } from '@isoloop/presets';

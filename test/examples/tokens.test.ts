@@ -2,20 +2,30 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region tokens
-import { countRequest, estimateTokens, o200k, profileFor } from '@isoloop/core/tokens';
+import {
+  countRequest,
+  estimateTokens,
+  o200k,
+  profileFor,
+  TokenCalibration,
+  withCalibration,
+  type TokenProfile,
+} from '@isoloop/core/tokens';
 // #endregion
 // #region tokens-context
-import { ReActAgent } from '@isoloop/core';
+import {
+  ReActAgent,
+  userMessage,
+  type MediaBlock,
+  type ToolSchema,
+  type Usage,
+} from '@isoloop/core';
 import { fitContext } from '@isoloop/core/context';
 // #endregion
 // #region tokens-calibration
-import { TokenCalibration, withCalibration } from '@isoloop/core/tokens';
 // #endregion
 // #region tokens-media
-import type { MediaBlock } from '@isoloop/core';
-import type { TokenProfile } from '@isoloop/core/tokens';
 // #endregion
-import { userMessage, type ToolSchema, type Usage } from '@isoloop/core';
 
 const messages = [userMessage('What is the weather in Seoul?')];
 const tools: readonly ToolSchema[] = [

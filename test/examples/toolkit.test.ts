@@ -2,15 +2,13 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 // #region toolkit
-import { ReActAgent, tool } from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory, textOf, tool, toolResultsOf } from '@isoloop/core';
 import { agentTool } from '@isoloop/core/several';
 import { metaTool, Toolkit } from '@isoloop/core/tool';
 import * as z from 'zod';
 // #endregion
 // #region agent-tool
-import { MemoryStore, SessionMemory } from '@isoloop/core';
 // #endregion
-import { textOf, toolResultsOf } from '@isoloop/core';
 
 const find = (query: string): string => `found ${query}`;
 const offered = (model: ScriptedModel): readonly (readonly string[])[] =>

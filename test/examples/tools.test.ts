@@ -2,11 +2,10 @@ import { expect, test, vi } from 'vitest';
 import './strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region tools
-import { AgentError, ReActAgent, tool } from '@isoloop/core';
+import { AgentError, ReActAgent, tool, toolResultsOf, type Msg } from '@isoloop/core';
 import { contextToken, provide } from '@isoloop/core/tool';
 import * as z from 'zod';
 // #endregion
-import { toolResultsOf, type Msg } from '@isoloop/core';
 
 const outputsOf = (messages: readonly Msg[]): unknown[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => output);

@@ -1,6 +1,5 @@
-import { toolUsesOf } from '@isoloop/core';
+import { toolUsesOf, type AgentEvent, type Middleware, type Run } from '@isoloop/core';
 import { checkNoOptions } from '@isoloop/core/options';
-import type { AgentEvent, Middleware, Run } from '@isoloop/core';
 
 /**
  * Adds a `parallelId` to the events of tool calls. Tool calls of the same reply have the same id

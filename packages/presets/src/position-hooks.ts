@@ -1,4 +1,13 @@
-import { AgentError } from '@isoloop/core';
+import {
+  AgentError,
+  type AgentEvent,
+  type AgentHook,
+  type Awaitable,
+  type EventOf,
+  type Middleware,
+  type Msg,
+  type Run,
+} from '@isoloop/core';
 import {
   checkFields,
   checkOptions,
@@ -10,15 +19,6 @@ import {
   string,
   type OptionTable,
 } from '@isoloop/core/options';
-import type {
-  AgentEvent,
-  EventOf,
-  Awaitable,
-  AgentHook,
-  Middleware,
-  Msg,
-  Run,
-} from '@isoloop/core';
 import type { EventType, HookHandler, ControlCall } from '@isoloop/core/event';
 import { nestedHooks, perRun } from '@isoloop/core/agent';
 import { openToolUses } from '@isoloop/core/message';

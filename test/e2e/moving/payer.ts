@@ -1,5 +1,12 @@
-import { ReActAgent, textOf, tool, toolResultsOf } from '@isoloop/core';
-import type { ChatModel, Memory, ModelDelta } from '@isoloop/core';
+import {
+  ReActAgent,
+  textOf,
+  tool,
+  toolResultsOf,
+  type ChatModel,
+  type Memory,
+  type ModelDelta,
+} from '@isoloop/core';
 
 /**
  * Model that pays with the tool `pay`, and then says what the tool returned. Without a question

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { MemoryStore } from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region from-mastra
-import { ReActAgent, SessionMemory, tool } from '@isoloop/core';
 import * as z from 'zod';
 // #endregion
 

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { MemoryStore, ReActAgent } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-// #region import-chats
 import {
   assistantMessage,
+  MemoryStore,
+  ReActAgent,
   SessionMemory,
   toolMessage,
   type ContentBlock,
@@ -12,6 +11,8 @@ import {
   type Msg,
   type ToolResult,
 } from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
+// #region import-chats
 import { fromUiMessage } from '@isoloop/core/stream';
 import { getToolName, isToolUIPart, type UIMessage } from 'ai';
 // #endregion

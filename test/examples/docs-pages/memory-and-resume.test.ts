@@ -2,12 +2,11 @@ import { expect, test, vi } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region memory-sessions
-import { listSessions, MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
+import { listSessions, MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
 // #endregion
 // #region memory-resume
 import { isCutOff } from '@isoloop/core/host';
 // #endregion
-import { tool } from '@isoloop/core';
 import { signalUntilTestEnd } from '../../support/test-end.ts';
 
 test('the page about memory continues a conversation in another agent, and lists and deletes it', async () => {

@@ -2,19 +2,24 @@ import { expect, test, vi } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region production-agent
-import { ReActAgent, SessionMemory, type KeyValueStore } from '@isoloop/core';
+import {
+  listSessions,
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  userMessage,
+  type KeyValueStore,
+  type Usage,
+} from '@isoloop/core';
 import { rateLimit, spendCap, storedCounters } from '@isoloop/guards';
 import { retry } from '@isoloop/core/resilience';
 import { jsonlTrace, metrics } from '@isoloop/core/observe';
 // #endregion
 // #region turn-price
-import type { Usage } from '@isoloop/core';
 // #endregion
 // #region delete-user
-import { listSessions } from '@isoloop/core';
 import { keywordMemory } from '@isoloop/recall'; // npm install minisearch
 // #endregion
-import { MemoryStore, userMessage } from '@isoloop/core';
 
 test('the page about production limits, counts and traces an agent, and deletes a user’s data', async () => {
   const model = new ScriptedModel([

@@ -2,13 +2,18 @@ import { expect, test } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region see-requests
-import { ReActAgent, textOf, type Middleware } from '@isoloop/core';
+import {
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  textOf,
+  tool,
+  type Middleware,
+} from '@isoloop/core';
 import { withStream } from '@isoloop/core/model';
 // #endregion
 // #region charge-once
-import { tool } from '@isoloop/core';
 // #endregion
-import { MemoryStore, SessionMemory } from '@isoloop/core';
 import { signalUntilTestEnd } from '../../support/test-end.ts';
 
 const named = (name: string) =>

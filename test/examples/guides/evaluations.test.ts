@@ -1,6 +1,17 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { MemoryStore, tool } from '@isoloop/core';
+import {
+  InMemoryMemory,
+  listSessions,
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  textOf,
+  tool,
+  toolUsesOf,
+  type AgentResult,
+  type Msg,
+} from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import * as z from 'zod';
 // #region eval-cases
@@ -18,7 +29,6 @@ const cases: readonly Case[] = [
 ];
 // #endregion
 // #region eval-scorers
-import { toolUsesOf, type AgentResult, type Msg } from '@isoloop/core';
 import { JSONDiff, Levenshtein } from 'autoevals';
 
 /** The names of the tools that the model called, in order, with repeated calls. */
@@ -45,10 +55,8 @@ async function scoresOf(
 }
 // #endregion
 // #region eval-run
-import { InMemoryMemory, ReActAgent } from '@isoloop/core';
 // #endregion
 // #region eval-from-runs
-import { listSessions, SessionMemory, textOf } from '@isoloop/core';
 import { isQuestion } from '@isoloop/core/message';
 // #endregion
 // #region eval-judge

@@ -2,10 +2,9 @@ import { expect, test } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region export-messages
-import { ReActAgent, SessionMemory } from '@isoloop/core';
+import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { parseHistory } from '@isoloop/core/message';
 // #endregion
-import { MemoryStore } from '@isoloop/core';
 
 test('messages are exported as JSON and restored into another store', async () => {
   const model = new ScriptedModel(['Hello Ann.', 'You are Ann.']);

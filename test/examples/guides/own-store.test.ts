@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import '../strict-assert.ts';
 import { keyValueStoreConformance, ScriptedModel } from '@isoloop/core/testing';
 // #region own-store
-import { AgentError, type KeyValueStore } from '@isoloop/core';
+import { AgentError, ReActAgent, SessionMemory, type KeyValueStore } from '@isoloop/core';
 
 type Query = (sql: string, values: readonly string[]) => Promise<readonly Row[]>;
 type Row = { readonly key: string; readonly value: string };
@@ -63,7 +63,6 @@ export function sqlStore(query: Query): KeyValueStore {
 }
 // #endregion
 // #region own-store-agent
-import { ReActAgent, SessionMemory } from '@isoloop/core';
 // #endregion
 
 // #region own-store-sqlite

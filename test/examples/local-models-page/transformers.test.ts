@@ -1,10 +1,16 @@
 import * as vitest from 'vitest';
 import { expect, test, vi } from 'vitest';
 import '../strict-assert.ts';
-import { InMemoryMemory, tool } from '@isoloop/core';
+import {
+  AgentError,
+  InMemoryMemory,
+  ReActAgent,
+  textOf,
+  tool,
+  type ChatModel,
+} from '@isoloop/core';
 import { modelConformance } from '@isoloop/core/testing';
 // #region transformers
-import { AgentError, textOf, type ChatModel } from '@isoloop/core';
 import {
   InterruptableStoppingCriteria,
   pipeline,
@@ -81,7 +87,6 @@ export function transformers(modelId: string, onProgress: (share: number) => voi
 import { exposeAgent } from '@isoloop/web-worker/worker';
 // #endregion
 // #region local-agent
-import { ReActAgent } from '@isoloop/core';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 // #endregion
 

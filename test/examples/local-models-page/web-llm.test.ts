@@ -1,11 +1,10 @@
 import * as vitest from 'vitest';
 import { expect, test, vi } from 'vitest';
 import '../strict-assert.ts';
-import { ReActAgent } from '@isoloop/core';
+import { ReActAgent, type ChatModel } from '@isoloop/core';
 import { modelConformance, type ConformanceReply } from '@isoloop/core/testing';
 import { chatCompletions } from '../../support/wire-formats.ts';
 // #region web-llm
-import type { ChatModel } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import {
   CreateMLCEngine,

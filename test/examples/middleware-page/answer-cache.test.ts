@@ -3,7 +3,7 @@ import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region answer-cache
 import { textOf, type Middleware } from '@isoloop/core';
-import { isEnding, isNewAnswer, perRun } from '@isoloop/core/agent';
+import { Agent, isEnding, isNewAnswer, perRun } from '@isoloop/core/agent';
 
 /** Answers the first question of a conversation as an earlier conversation answered it. */
 export function answerCache(answers: Map<string, string> = new Map()): Middleware {
@@ -30,7 +30,6 @@ export function answerCache(answers: Map<string, string> = new Map()): Middlewar
 }
 // #endregion
 // #region use-answer-cache
-import { Agent } from '@isoloop/core/agent';
 // #endregion
 
 test('a middleware of your own answers a repeated question without the model', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
 // #region dollar-budget
-import type { Middleware, Usage } from '@isoloop/core';
+import { ReActAgent, textOf, tool, type Middleware, type Usage } from '@isoloop/core';
 
 /** Ends an agent call that has spent `limit` dollars. `price`: the dollars of this usage. */
 export function dollarBudget(limit: number, price: (usage: Usage) => number): Middleware {
@@ -15,11 +15,9 @@ export function dollarBudget(limit: number, price: (usage: Usage) => number): Mi
 }
 // #endregion
 // #region use-dollar-budget
-import { ReActAgent, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #endregion
 import { Agent } from '@isoloop/core/agent';
-import { textOf } from '@isoloop/core';
 
 test('a budget of dollars ends an agent call before the next request', async () => {
   // #region use-dollar-budget

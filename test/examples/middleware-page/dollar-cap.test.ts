@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { tool } from '@isoloop/core';
+import { ReActAgent, tool, type Middleware, type Usage } from '@isoloop/core';
 import { summarizeHistory } from '@isoloop/core/context';
-import { wrapModel } from '@isoloop/core/model';
+import { withStream, wrapModel } from '@isoloop/core/model';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region dollar-cap
-import type { Middleware, Usage } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
-import { withStream } from '@isoloop/core/model';
 
 /** Ends an agent call that has spent `limit` dollars. `price`: dollars of one reply. */
 export function dollarCap(
@@ -39,7 +37,6 @@ export function dollarCap(
 }
 // #endregion
 // #region use-dollar-cap
-import { ReActAgent } from '@isoloop/core';
 import { fallback } from '@isoloop/core/resilience';
 // #endregion
 

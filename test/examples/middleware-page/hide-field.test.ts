@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region hide-field
-import type { AgentEvent, Middleware } from '@isoloop/core';
+import { ReActAgent, tool, type AgentEvent, type Middleware } from '@isoloop/core';
 
 /** Hides a field of JSON texts from readers: in results and arguments of tools. */
 export function hideField(field: string): Middleware {
@@ -20,7 +20,6 @@ export function hideField(field: string): Middleware {
   };
 }
 // #endregion
-import { ReActAgent, tool } from '@isoloop/core';
 
 test('a middleware of your own hides a field from readers only', async () => {
   const account = tool({

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region order-of-use
-import { ReActAgent } from '@isoloop/core';
+import { AgentError, ReActAgent, textOf, tool } from '@isoloop/core';
 import { clearToolResults, fitContext, summarizeHistory } from '@isoloop/core/context';
 import { injectionGuard, outputGuards, piiGuard, piiRule, rateLimit } from '@isoloop/guards';
 import { closeOpenCalls } from '@isoloop/core/approval';
@@ -13,7 +13,6 @@ import { operator } from '@isoloop/core/several';
 import { metrics } from '@isoloop/core/observe';
 import { selectTools } from '@isoloop/core/selection';
 // #endregion
-import { AgentError, textOf, tool } from '@isoloop/core';
 import { fakeClock } from '../../clock/fake-clock.ts';
 
 test('a list of many parts in a good order guards, retries, limits and fits', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import '../strict-assert.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region second-opinion
-import { textOf, type Middleware } from '@isoloop/core';
+import { ReActAgent, textOf, type Middleware } from '@isoloop/core';
 import { isNewAnswer, perRun } from '@isoloop/core/agent';
 
 /** Asks the model once whether its answer is right, and lets it answer again if not. */
@@ -27,7 +27,6 @@ export function secondOpinion(question: string): Middleware {
 }
 // #endregion
 // #region use-second-opinion
-import { ReActAgent } from '@isoloop/core';
 // #endregion
 
 test('a middleware of your own asks for a second opinion before an answer', async () => {

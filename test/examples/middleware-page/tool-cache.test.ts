@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region tool-cache
-import type { Middleware, ToolResult } from '@isoloop/core';
+import { ReActAgent, tool, type Middleware, type ToolResult } from '@isoloop/core';
 import { hasResult } from '@isoloop/core/tool';
 
 /** Gives equal calls of these tools the result of the first one. */
@@ -21,7 +21,6 @@ export function toolCache(names: readonly string[]): Middleware {
   };
 }
 // #endregion
-import { ReActAgent, tool } from '@isoloop/core';
 
 test('a middleware of your own caches the results of tools', async () => {
   let requests = 0;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '@isoloop/core';
+import { AgentError, MemoryStore, ReActAgent } from '@isoloop/core';
 // #region key-per-tenant
-import { AgentError, ReActAgent } from '@isoloop/core';
 import { openai } from '@isoloop/core/openai';
 import { createAgentHandler } from '@isoloop/edge';
 import { storeSessions } from '@isoloop/edge/store';

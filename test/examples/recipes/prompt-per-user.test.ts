@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { textOf } from '@isoloop/core';
+import { ReActAgent, textOf } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region prompt-per-user
-import { ReActAgent } from '@isoloop/core';
 import { systemPrompt } from '@isoloop/core/prompt';
 // #endregion
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import '../strict-assert.ts';
-import { MemoryStore } from '@isoloop/core';
+import { MemoryStore, ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region spending-per-user
-import { ReActAgent } from '@isoloop/core';
 import { spendCap, storedCounters } from '@isoloop/guards';
 // #endregion
 
