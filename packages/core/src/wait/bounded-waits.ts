@@ -2,12 +2,11 @@ import { misconfigured } from '../error/agent-error.ts';
 import { onAbort } from './abort.ts';
 import type { Haltable } from './halt.ts';
 import { InnerStep } from './inner-step.ts';
+import { NestedSteps } from './nested-steps.ts';
+import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';
 
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
-
-/** Stands for the value of a write that has not settled. */
-const notSettled: unique symbol = Symbol();
 
 /** What a run tells its waits. */
 interface WaitingRun {
@@ -16,35 +15,6 @@ interface WaitingRun {
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
   /** Throws `ABORTED` after the end of the run. */
   alive(): unknown;
-}
-
-interface WaitOptions {
-  /**
-   * Whether the wait is for a store. A store gets some time after an abort, and its errors then
-   * still count. Other code gets one task of the event loop.
-   */
-  readonly isStore?: boolean;
-  /**
-   * Whether the wait resolves when its time is over, for a store with `notSettled`. Default: it
-   * rejects with the signal's reason.
-   */
-  readonly resolves?: boolean;
-  /** The wrapper. The wait goes on while something runs that began later. */
-  readonly wrapper?: Running;
-}
-
-/** A wait whose work has not settled. */
-interface OpenWait extends WaitOptions {
-  /** Ends the wait without the value of its work. */
-  giveUp(): void;
-  /** Runs after an abort. */
-  timer?: ReturnType<typeof setTimeout>;
-}
-
-/** A wrapper or a step that has not ended. */
-interface Running {
-  /** Starts the timer of the wrapper's wait again. Present while the wait goes on after an abort. */
-  waitAgain?: (() => void) | undefined;
 }
 
 /**
@@ -56,11 +26,8 @@ export class BoundedWaits {
   readonly #run: WaitingRun;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
-  /**
-   * The wrappers and steps that have not ended, in the order of their begin. What a wrapper began
-   * comes after it.
-   */
-  readonly #running: Set<Running> = new Set();
+  /** The wrappers and steps that have not ended. */
+  readonly #running: NestedSteps = new NestedSteps();
   /** The open waits, whose timers an abort starts. */
   readonly #open: Set<OpenWait> = new Set();
   /** Whether a wait for a write has ended before the write. Stores then get no more time. */
@@ -94,12 +61,11 @@ export class BoundedWaits {
       this.#run.ending.fail(misconfigured(`${where} may call next() once.`));
       return this.#run.ending.signal.reason;
     });
-    const wrapper: Running = {};
-    this.#running.add(wrapper);
+    const wrapper = this.#running.begin();
     const work = startWork(() => begin(inner.begin));
     if (inner.work && work === inner.work) {
       // The run waits for that promise already.
-      this.#end(wrapper);
+      this.#running.end(wrapper);
       return work;
     }
     inner.watch();
@@ -133,15 +99,14 @@ export class BoundedWaits {
   async duringStep<T>(begin: () => Promise<T>): Promise<T> {
     // The wrapper that takes a step too late gets the error, and need not pass it on.
     this.#run.alive();
-    const step: Running = {};
-    this.#running.add(step);
+    const step = this.#running.begin();
     try {
       return await begin();
     } catch (error) {
       this.#stepErrors.add(error);
       throw error;
     } finally {
-      this.#end(step);
+      this.#running.end(step);
     }
   }
 
@@ -184,60 +149,42 @@ export class BoundedWaits {
     return signal.aborted && thrown === signal.reason;
   }
 
-  /** The wrapper or step that began last. */
-  get #innermost(): Running | undefined {
-    return [...this.#running].at(-1);
-  }
-
-  /** Ends a wrapper or step. After an abort, the wrapper around it gets time to end, too. */
-  #end(running: Running): void {
-    this.#running.delete(running);
-    if (!this.#run.ending.aborted) return;
-    const outer = this.#innermost;
-    const waitAgain = outer?.waitAgain;
-    if (!waitAgain) return;
-    outer.waitAgain = undefined;
-    waitAgain();
-  }
-
   /** Settles as the work does. After an abort, ends when the time of the work is over. */
   #bound<T>(work: T | PromiseLike<T>, options: WaitOptions = {}): Promise<unknown> {
-    const { signal, aborted: wasAborted } = this.#run.ending;
-    const { isStore = false, resolves = false } = options;
-    return new Promise((resolve, reject) => {
-      const giveUp = (): void => {
-        if (resolves) resolve(isStore ? notSettled : undefined);
-        else reject(signal.reason);
-      };
-      const wait: OpenWait = { ...options, giveUp };
-      this.#open.add(wait);
-      if (wasAborted) this.#startTimer(wait);
-      Promise.resolve(work).then(
-        (value) => {
-          this.#close(wait);
-          resolve(value);
-        },
-        (error: unknown) => {
-          this.#close(wait);
-          if (wasAborted || isStore || this.#isFailure(error)) reject(error);
-          else giveUp();
-        },
-      );
-    });
+    const wait = new OpenWait(options, this.#run.ending);
+    this.#open.add(wait);
+    if (wait.isLate) this.#startTimer(wait);
+    Promise.resolve(work).then(
+      (value) => this.#resolve(wait, value),
+      (error: unknown) => this.#reject(wait, error),
+    );
+    return wait.promise;
+  }
+
+  #resolve(wait: OpenWait, value: unknown): void {
+    this.#close(wait);
+    wait.resolve(value);
+  }
+
+  /** Rejects a wait with the error of its work. Drops an error that comes from the abort. */
+  #reject(wait: OpenWait, error: unknown): void {
+    this.#close(wait);
+    if (wait.isLate || wait.isStore || this.#isFailure(error)) wait.reject(error);
+    else wait.giveUp();
   }
 
   /** Starts the time that the work of a wait gets after an abort. */
   #startTimer(wait: OpenWait): void {
     const ms = wait.isStore && !this.#hasLostWrite ? storePatienceMs : 0;
-    wait.timer = setTimeout(() => this.#endTime(wait), ms);
+    wait.startTimer(ms, () => this.#endTime(wait));
   }
 
   /** Ends a wait whose time is over. The wait for a wrapper goes on while something runs inside. */
   #endTime(wait: OpenWait): void {
     const { wrapper } = wait;
-    if (wrapper && wrapper !== this.#innermost) {
+    if (wrapper && !this.#running.isInnermost(wrapper)) {
       // A timer that starts itself again would block mock timers.
-      wrapper.waitAgain = () => this.#startTimer(wait);
+      wrapper.onInnermost = () => this.#startTimer(wait);
       return;
     }
     this.abandoned = true;
@@ -246,9 +193,9 @@ export class BoundedWaits {
   }
 
   #close(wait: OpenWait): void {
-    clearTimeout(wait.timer);
+    wait.stopTimer();
     this.#open.delete(wait);
-    if (wait.wrapper) this.#end(wait.wrapper);
+    if (wait.wrapper) this.#running.end(wait.wrapper);
   }
 
   /**
@@ -256,7 +203,7 @@ export class BoundedWaits {
    * a step of the run has failed.
    */
   #isFailure(error: unknown): boolean {
-    return !this.#run.ending.signal.aborted || this.#stepErrors.has(error);
+    return !this.#run.ending.aborted || this.#stepErrors.has(error);
   }
 }
 
