@@ -6,12 +6,15 @@ import { notStarted, withoutStart } from '../tool/tool-call.ts';
 import { isUndecided, type ReasonFor } from './approval-need.ts';
 
 // A deferred round takes up to three passes. Each one gives the inner wrappers a part of its calls:
-// - `decide`: those that need an approval. Somebody decides about them, and no tool runs.
-// - `review`: those that no hook has seen. Hooks may change them so that they need an approval.
-// - `start`: all calls. Their tools start, in the order of the calls.
-// After each pass, the loop runs the open calls again, until `start` has come.
+// 1. Those that need an approval. Somebody decides about them, and no tool runs.
+// 2. Those that no hook has seen. Hooks may change them so that they need an approval.
+// 3. All calls. Their tools start, in the order of the calls.
+// After each pass, the loop runs the open calls again, until the third has come.
 
-type Pass = 'decide' | 'review' | 'start';
+/** Whether the tools of a run start, or wait for a later pass. */
+interface ToolGate {
+  isOpen: boolean;
+}
 
 /** What a round needs to know about the approvals of its tool calls. */
 export interface Deferral {
@@ -34,44 +37,50 @@ export function deferredRounds({
   reasonFor,
   clearedOf,
 }: Deferral): Required<Pick<Middleware, 'wrapRound' | 'wrapTool'>> {
-  const passOfRun = perRun((): { current: Pass } => ({ current: 'start' }));
-  const runPass = async (round: Round, next: InnerStep<Round, Next>, run: Run): Promise<Next> => {
+  const gateOf = perRun((): ToolGate => ({ isOpen: true }));
+  const wrapDeferred: WrapRound = async (round, next, run) => {
     const undecided = await Promise.all(round.calls.map((one) => isUndecided(one, run, reasonFor)));
-    const unstartedCalls = notStartedCalls(round.calls, undecided, run);
-    const { pass, calls } = passOf(unstartedCalls, undecided);
-    passOfRun(run).current = pass;
-    if (pass === 'start') {
-      // No tool call waits for another question, so that all start in their order.
-      for (const { toolUse } of calls) clearedOf(run).add(toolUse.id);
-      return next({ ...round, calls });
+    const calls = notStartedCalls(round.calls, undecided, run);
+    const heldCalls = callsBeforeStart(calls, undecided);
+    gateOf(run).isOpen = !heldCalls.length;
+    if (heldCalls.length) {
+      const outcome = await next({ calls: heldCalls, parallelTools: Infinity });
+      return needsNextPass(outcome, run) ? { to: 'tools' } : outcome;
     }
-    const outcome = await next({ calls, parallelTools: Infinity });
-    const { open: openCalls } = run.calls;
-    const hasPending = openCalls.some(({ state }) => state.pending);
-    // The tools of a run that pauses still start.
-    const isPause = isEnding(outcome) && outcome.reason === 'suspended' && !hasPending;
-    const isNextPass = openCalls.length > 0 && (isPause || !isEnding(outcome));
-    return isNextPass ? { to: 'tools' } : outcome;
+    // No tool call waits for another question, so that all start in their order.
+    for (const { toolUse } of calls) clearedOf(run).add(toolUse.id);
+    return next({ ...round, calls });
   };
   return {
-    wrapRound: (round, next, run) => (defers(run) ? runPass(round, next, run) : next(round)),
+    wrapRound: (round, next, run) => (defers(run) ? wrapDeferred(round, next, run) : next(round)),
     wrapTool: async (call, next, run) => {
-      if (passOfRun(run).current === 'start') return next(call);
+      if (gateOf(run).isOpen) return next(call);
       clearedOf(run).add(call.toolUse.id);
       return notStarted;
     },
   };
 }
 
-/** Returns the next pass of a round, and the tool calls that it is about. */
-function passOf(
+type WrapRound = (round: Round, next: InnerStep<Round, Next>, run: Run) => Promise<Next>;
+
+/** Returns the tool calls of the first or second pass. None: the tools of all calls may start. */
+function callsBeforeStart(
   calls: readonly OpenCall[],
   undecided: readonly boolean[],
-): { readonly pass: Pass; readonly calls: readonly OpenCall[] } {
+): readonly OpenCall[] {
   const undecidedCalls = calls.filter((_call, index) => undecided[index]);
-  if (undecidedCalls.length) return { pass: 'decide', calls: undecidedCalls };
-  const unseen = calls.filter(({ state, result }) => !state.toolUse && !result);
-  return unseen.length ? { pass: 'review', calls: unseen } : { pass: 'start', calls };
+  if (undecidedCalls.length) return undecidedCalls;
+  return calls.filter(({ state, result }) => !state.toolUse && !result);
+}
+
+/** Returns whether a round whose tools have not started has another pass. */
+function needsNextPass(outcome: Next, run: Run): boolean {
+  const { open: openCalls } = run.calls;
+  if (!openCalls.length) return false;
+  if (!isEnding(outcome)) return true;
+  // The tools of a run that pauses still start.
+  const hasPending = openCalls.some(({ state }) => state.pending);
+  return outcome.reason === 'suspended' && !hasPending;
 }
 
 /**
