@@ -10,8 +10,9 @@ const imports = `import { expect, test, vi } from 'vitest';
 import { helper } from './helper.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 // #region a
-import { ReActAgent, tool } from '@isoloop/core';
+import { ReActAgent } from '@isoloop/core';
 // #endregion
+import { tool } from '@isoloop/core';
 
 const unused = helper();
 const twice = (n: number) => n * 2;

@@ -1,8 +1,12 @@
-import { InMemoryMemory } from '@isoloop/core';
-import { expect, test } from 'vitest';
+import { runDurableObjectAlarm } from 'cloudflare:test';
+import { AgentError, InMemoryMemory, textOf as textOfMessage } from '@isoloop/core';
+import { inputGuard } from '@isoloop/guards';
+import { expect, test, vi } from 'vitest';
+import { fakeDate } from '../../../../test/clock/fake-date.ts';
+import type { SessionAgent } from '../settings/handler-options.ts';
 import type { ListedSession } from '../settings/session-list.ts';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
-import { ask, codeOf, gate, open } from '../../test-support/session-client.ts';
+import { ask, codeOf, gate, leaveAt, open, textOf } from '../../test-support/session-client.ts';
 
 const stores = {
   KV: {},
@@ -148,4 +152,90 @@ test('a page of a listed origin may send PATCH', async () => {
     headers: { origin: 'https://page.test', 'access-control-request-method': 'PATCH' },
   });
   expect(preflight.headers.get('access-control-allow-methods')).toMatch(/\bPATCH\b/);
+});
+
+test('GET /api/chats lists sessions with titles, the newest first, and in pages', async () => {
+  const user = `list/${crypto.randomUUID()}`;
+  const date = fakeDate(1_000_000);
+  const ids: string[] = [];
+  for (const [index, text] of ['Plan  a\ntrip', '旅'.repeat(100), 'Third'].entries()) {
+    // The whole request falls into one millisecond.
+    date.set(1_000_000 + index);
+    const session = open(['Yes.', 'No.'], { user });
+    ids.push(session.id);
+    await session.chat([ask(text)]);
+    await expect
+      .poll(async () => (await session.list()).filter(({ title }) => title).length)
+      .toBe(index + 1);
+  }
+  const session = open([], { user });
+  const chats = await session.list();
+  expect(chats.map(({ sessionId }) => sessionId)).toEqual(ids.toReversed());
+  expect(chats.map(({ title }) => title)).toEqual(['Third', `${'旅'.repeat(79)}…`, 'Plan a trip']);
+  expect(chats[2]).toMatchObject({ createdAt: 1_000_000, updatedAt: 1_000_000 });
+  expect((await session.list('?limit=1')).map(({ sessionId }) => sessionId)).toEqual([ids[2]]);
+  expect((await session.list(`?before=${1_000_002}`)).map(({ sessionId }) => sessionId)).toEqual([
+    ids[1],
+    ids[0],
+  ]);
+  expect((await session.send(`/api/chat/${ids[1]}`, { method: 'DELETE' })).status).toBe(204);
+  expect((await session.list()).map(({ sessionId }) => sessionId)).toEqual([ids[2], ids[0]]);
+  for (const query of ['limit=0', 'limit=1001', 'limit=x', 'before=-1']) {
+    expect(await codeOf(await session.send(`/api/chats?${query}`))).toEqual([400, 'INVALID_INPUT']);
+  }
+  expect(await (await session.send('/api/chats', {}, 'list')).json()).toEqual({ chats: [] });
+  date.restore();
+});
+
+test('deleting a session stops its run and removes all its data, and the session id can be used again', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const done: string[] = [];
+  let refuses = true;
+  const parts: Partial<SessionAgent> = {
+    settled: async () => void done.push('settled'),
+    deleteSession: async (id) => {
+      if (refuses) throw new AgentError('STORAGE_FAILED', 'not now');
+      done.push(id);
+    },
+  };
+  const session = open([{ text: 'So far ', hang: true }, 'New.'], { parts });
+  await leaveAt(session, ask('Tell me'), 'far ');
+  const forget = (): Promise<Response> =>
+    session.send(`/api/chat/${session.id}`, { method: 'DELETE' });
+  expect(await codeOf(await forget())).toEqual([503, 'STORAGE_FAILED']);
+  expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'So far ']);
+  refuses = false;
+  expect((await forget()).status).toBe(204);
+  expect(done.slice(-2)).toEqual(['settled', session.id]);
+  expect(await session.messages()).toEqual([]);
+  expect(await session.list()).toEqual([]);
+  expect(await runDurableObjectAlarm(session.stub)).toBe(false);
+  expect(textOf(await session.chat([ask('Hello again')]))).toBe('New.');
+  expect((await session.messages()).length).toBe(2);
+  log.mockRestore();
+});
+
+test('a message that a guard rejects does not become a title', async () => {
+  const guard = inputGuard('guard', (input) => {
+    if (textOfMessage(input[0]!).includes('secret')) throw new AgentError('GUARD_REJECTED', 'No.');
+    return input;
+  });
+  const session = open(['Yes.'], { use: [guard] });
+  await session.chat([ask('My secret')]);
+  await expect.poll(() => session.list()).toMatchObject([{ sessionId: session.id }]);
+  expect(JSON.stringify(await session.list())).not.toContain('secret');
+  await session.chat([ask('Hello')]);
+  await expect.poll(() => session.list()).toMatchObject([{ title: 'Hello' }]);
+});
+
+test('a message sent while the session is deleted begins a new session', async () => {
+  const gone = gate();
+  const session = open(['One.', 'Two.'], { parts: { deleteSession: () => gone.passed } });
+  await session.chat([ask('Old')]);
+  const deleted = session.send(`/api/chat/${session.id}`, { method: 'DELETE' });
+  const answer = session.chat([ask('New')]);
+  gone.open();
+  expect((await deleted).status).toBe(204);
+  expect(textOf(await answer)).toBe('Two.');
+  expect((await session.messages()).map(textOf)).toEqual(['New', 'Two.']);
 });
