@@ -64,6 +64,7 @@ type RequestedAnswer = RequestOptions & {
 /** The messages of a conversation and the requests that change them, one at a time. */
 export class Chat {
   readonly #options: ChatOptions;
+  readonly #store: ChatStore;
   #reader: AnswerReader | undefined;
   #controller: AbortController | undefined;
   /** Settles when no answer is being read. Becomes whether the last answer is complete. */
@@ -78,10 +79,11 @@ export class Chat {
 
   constructor(options: ChatOptions) {
     this.#options = options;
+    this.#store = options.store;
   }
 
   get state(): ChatState {
-    return this.#options.store.state.chat;
+    return this.#store.state.chat;
   }
 
   get isBusy(): boolean {
@@ -93,7 +95,9 @@ export class Chat {
     const shownMessages = this.state.messages;
     const earlierById = new Map(shownMessages.map((message) => [message.id, message]));
     const nextMessages = messages.map((message) => keepEqual(message, earlierById.get(message.id)));
-    this.#set({ messages: isEqual(nextMessages, shownMessages) ? shownMessages : nextMessages });
+    this.#store.setChat({
+      messages: isEqual(nextMessages, shownMessages) ? shownMessages : nextMessages,
+    });
   }
 
   async sendMessage(input?: MessageInput, options: RequestOptions = {}): Promise<void> {
@@ -110,7 +114,7 @@ export class Chat {
     const { messageId } = input;
     const shownMessages = this.state.messages;
     const index = messageId === undefined ? shownMessages.length : this.#indexOf(messageId, 'user');
-    this.#set({ messages: [...shownMessages.slice(0, index), message] });
+    this.#store.setChat({ messages: [...shownMessages.slice(0, index), message] });
     return this.#send({ trigger: 'submit-message', messageId, ...options });
   }
 
@@ -122,7 +126,7 @@ export class Chat {
     const { messages } = this.state;
     const index = messageId === undefined ? messages.length - 1 : this.#indexOf(messageId);
     const isAnswer = messages[index]?.role === 'assistant';
-    this.#set({ messages: messages.slice(0, isAnswer ? index : index + 1) });
+    this.#store.setChat({ messages: messages.slice(0, isAnswer ? index : index + 1) });
     return this.#send({ trigger: 'regenerate-message', messageId, ...options });
   }
 
@@ -152,7 +156,7 @@ export class Chat {
   }
 
   clearError(): void {
-    if (this.state.status === 'error') this.#set({ status: 'ready', error: undefined });
+    if (this.state.status === 'error') this.#store.setChat({ status: 'ready', error: undefined });
   }
 
   /**
@@ -173,7 +177,7 @@ export class Chat {
     const nextMessages = messages.map(withChange);
     const message = nextMessages.find((each, index) => each !== messages[index]);
     if (!message) return undefined;
-    this.#set({ messages: nextMessages });
+    this.#store.setChat({ messages: nextMessages });
     if (this.#reader) this.#reader.message = withChange(this.#reader.message);
     return message;
   }
@@ -181,7 +185,7 @@ export class Chat {
   /** Sends the messages if a component says so, or if they have a decision. */
   async sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
     const stops = this.#stops;
-    if (!(await this.#options.store.components.shouldSend(this.state.messages))) return;
+    if (!(await this.#store.components.shouldSend(this.state.messages))) return;
     if (stops === this.#stops)
       await this.#send({ ...options, trigger: 'submit-message', messageId });
   }
@@ -192,7 +196,9 @@ export class Chat {
     const answer = messages.at(-1);
     if (answer?.role !== 'assistant') return;
     const settledAnswer = settled(answer);
-    this.#set({ messages: [...messages.slice(0, -1), ...(settledAnswer ? [settledAnswer] : [])] });
+    this.#store.setChat({
+      messages: [...messages.slice(0, -1), ...(settledAnswer ? [settledAnswer] : [])],
+    });
   }
 
   #indexOf(messageId: string, expectedRole?: UIMessage['role']): number {
@@ -201,10 +207,6 @@ export class Chat {
     );
     if (index >= 0) return index;
     throw new AgentError('INVALID_INPUT', `There is no such message: ${messageId}.`);
-  }
-
-  #set(changes: Partial<ChatState>): void {
-    this.#options.store.setChat(changes);
   }
 
   /** Sends the messages, and reads the answer. */
@@ -233,7 +235,7 @@ export class Chat {
     while (this.#controller) await this.whenIdle;
     const controller = new AbortController();
     this.#controller = controller;
-    this.#options.store.runEvents.beginStream();
+    this.#store.runEvents.beginStream();
     this.whenIdle = this.#answer(request.trigger, openAnswer, controller.signal).finally(() => {
       this.#controller = undefined;
       this.#reader = undefined;
@@ -258,7 +260,7 @@ export class Chat {
     if (error) this.#fail(error, trigger);
     else this.failedTrigger = undefined;
     if (this.#reader?.isAborted) this.#settle();
-    this.#set({ status: error ? 'error' : 'ready', error });
+    this.#store.setChat({ status: error ? 'error' : 'ready', error });
     return this.#finish(error, signal);
   }
 
@@ -289,13 +291,13 @@ export class Chat {
     if (question?.role !== 'user' || error instanceof TypeError) return;
     const { code, message } = error as Partial<AgentError>;
     const metadata = { ...(question.metadata as object), error: { code, message } };
-    this.#set({ messages: [...messages.slice(0, -1), { ...question, metadata }] });
+    this.#store.setChat({ messages: [...messages.slice(0, -1), { ...question, metadata }] });
   }
 
   /** `message`: the answer that is continued. Default: a new one. */
   #expect(message: UIMessage = { id: crypto.randomUUID(), role: 'assistant', parts: [] }): void {
     this.#reader = new AnswerReader(message);
-    this.#set({ status: 'submitted', error: undefined });
+    this.#store.setChat({ status: 'submitted', error: undefined });
   }
 
   /** Reads a batch, and shows it at once. */
@@ -312,9 +314,9 @@ export class Chat {
         // A replay may begin another message.
         if (message.id !== earlier.id && earlier.parts.length) this.#show(earlier, status);
         if (message !== earlier && !chunk.type.startsWith('start')) status = 'streaming';
-        if ('data' in chunk) this.#options.store.addData(chunk as DataUIPart);
+        if ('data' in chunk) this.#store.addData(chunk as DataUIPart);
         if (chunk.type === 'tool-input-available' && !chunk.providerExecuted)
-          this.#options.store.components.tellCall(chunk);
+          this.#store.components.tellCall(chunk);
       }
     } finally {
       if (reader.message !== firstMessage) this.#show(reader.message, status);
@@ -345,7 +347,7 @@ export class Chat {
     const { messages } = this.state;
     const index = messages.findLastIndex(({ id }) => id === message.id);
     const nextMessages = index < 0 ? [...messages, message] : messages.with(index, message);
-    this.#set({ status, messages: nextMessages });
+    this.#store.setChat({ status, messages: nextMessages });
   }
 }
 
