@@ -15,7 +15,7 @@ import {
 } from '@isoloop/core';
 // #endregion
 // #region durable-sessions
-import { isCutOff } from '@isoloop/core/host';
+import { isCutOff } from '@isoloop/core/log';
 // #endregion
 // #region files
 import { unstorageStore } from '@isoloop/core/memory';

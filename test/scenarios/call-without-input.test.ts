@@ -16,7 +16,8 @@ import {
   ReActAgent,
   type AgentOptions,
 } from '@isoloop/core';
-import { type LogRecord, adoptRecords, createUiMessageEncoder } from '@isoloop/core/host';
+import { adoptRecords, createUiMessageEncoder } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import { jsonMode, structured } from '@isoloop/core/output';
 import { loadState, saveState } from '@isoloop/core/state';
 import { textStream } from '@isoloop/core/stream';

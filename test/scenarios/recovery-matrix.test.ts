@@ -14,7 +14,8 @@ import {
   type AgentOptions,
 } from '@isoloop/core';
 import { type OutputMode, structured } from '@isoloop/core/output';
-import { isCutOff, createUiMessageEncoder } from '@isoloop/core/host';
+import { createUiMessageEncoder } from '@isoloop/core/host';
+import { isCutOff } from '@isoloop/core/log';
 import { openToolUses } from '../../packages/core/src/message/conversation/tool-pairs.ts';
 import { spreadPoints } from '../faults/inject-faults.ts';
 import { historyFaults } from '../support/history-faults.ts';

@@ -8,7 +8,8 @@ import { estimateTokens } from '@isoloop/core/tokens';
 import { selectTools } from '@isoloop/core/selection';
 import { unstorageStore } from '@isoloop/core/memory';
 import memoryDriver from 'unstorage/drivers/memory';
-import { ReActAgent, tool, type Middleware } from '@isoloop/core';
+import { ReActAgent, tool, userMessage, type Middleware } from '@isoloop/core';
+import { SessionFold } from '@isoloop/core/log';
 import { jsonSchema } from '@isoloop/core/schema';
 import { createOpenAI } from '@ai-sdk/openai';
 import { Agent } from '@isoloop/core/agent';
@@ -183,6 +184,13 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
       }
     },
     'f(): a must be a string; got 1.',
+  ],
+  './log': [
+    async () =>
+      new SessionFold()
+        .add([{ kind: 'message', message: userMessage('Hi', { id: 'q' }) }])
+        .messages.map(({ id }) => id),
+    ['q'],
   ],
   './message': [async () => mapTexts([], (text) => text), []],
   './model': [async () => addUsage(noUsage, { inputTokens: 2, outputTokens: 1 }).inputTokens, 2],

@@ -1,11 +1,15 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { ReActAgent } from '@isoloop/core';
-import type { AgentOptions } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
-import { AbstractChat, DefaultChatTransport } from 'ai';
-import type { ChatInit, ChatState, ChatStatus, UIMessage } from 'ai';
+import { ReActAgent, type AgentOptions } from '@isoloop/core';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import {
+  AbstractChat,
+  DefaultChatTransport,
+  type ChatInit,
+  type ChatState,
+  type ChatStatus,
+  type UIMessage,
+} from 'ai';
 import { boundTo, factories, type SessionEnv } from './agent-session.ts';
 import { testEndpoint, type TestEndpoint, type TestEnv } from './endpoint.ts';
 import type { AgentHandlerOptions } from '../src/settings/handler-options.ts';

@@ -1,9 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { ReActAgent } from '@isoloop/core';
-import type { AgentOptions, ChatModel } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
+import { ReActAgent, type AgentOptions, type ChatModel } from '@isoloop/core';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import OpenAI from 'openai';
 import { createAgentHandler } from '../src/handler/agent-handler.ts';
 import { kvSessions } from '../src/kv/index.ts';

@@ -1,6 +1,5 @@
 import { DurableObject } from 'cloudflare:workers';
-import type { Msg } from '@isoloop/core';
-import { SessionMemory } from '@isoloop/core';
+import { SessionMemory, type Msg } from '@isoloop/core';
 import { liveAndDie, type LifeReport } from '../../../test/faults/inject-faults.ts';
 import type { Life, Witness } from '../../../test/faults/mortal-process.ts';
 import { faultScenarios } from '../../../test/faults/fault-scenarios.ts';

@@ -1,6 +1,5 @@
-import { AgentError, assistantMessage, userMessage } from '@isoloop/core';
+import { AgentError, assistantMessage, userMessage, type Msg } from '@isoloop/core';
 import { BatchCache } from '../src/kv/log/batch-cache.ts';
-import type { Msg } from '@isoloop/core';
 import { randomOf } from '../../../test/random-of.ts';
 import { KvMemory } from '../src/kv/kv-memory.ts';
 import { KvSimulator } from './kv-simulator.ts';

@@ -1,7 +1,20 @@
-import { MemoryStore, tool, toolResultsOf } from '@isoloop/core';
-import type { Msg, PendingCall, Tool, ToolUse } from '@isoloop/core';
-import { endpointPlace, messagesOf, storePlace } from '@isoloop/core/host';
-import type { LogRecord, SessionCopy, SessionPlace } from '@isoloop/core/host';
+import {
+  MemoryStore,
+  tool,
+  toolResultsOf,
+  type Msg,
+  type PendingCall,
+  type Tool,
+  type ToolUse,
+} from '@isoloop/core';
+import {
+  endpointPlace,
+  messagesOf,
+  storePlace,
+  type SessionCopy,
+  type SessionPlace,
+} from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import * as z from 'zod';
 import type { AgentHandlerOptions } from '../src/settings/handler-options.ts';

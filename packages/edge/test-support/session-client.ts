@@ -1,11 +1,8 @@
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import { ReActAgent, tool } from '@isoloop/core';
-import type { AgentOptions } from '@isoloop/core';
-import { ScriptedModel } from '@isoloop/core/testing';
-import type { ScriptedReply } from '@isoloop/core/testing';
-import { DefaultChatTransport, readUIMessageStream } from 'ai';
-import type { UIMessage, UIMessageChunk } from 'ai';
+import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { DefaultChatTransport, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import OpenAI from 'openai';
 import * as z from 'zod';
 import { briefSessions, factories, sessions, type SessionEnv } from './agent-session.ts';

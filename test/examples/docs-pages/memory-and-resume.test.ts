@@ -5,7 +5,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { listSessions, MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
 // #endregion
 // #region memory-resume
-import { isCutOff } from '@isoloop/core/host';
+import { isCutOff } from '@isoloop/core/log';
 // #endregion
 import { signalUntilTestEnd } from '../../support/test-end.ts';
 

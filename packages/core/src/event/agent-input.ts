@@ -1,6 +1,12 @@
 import { AgentError, fieldOf, invalidInput } from '../error/agent-error.ts';
-import { createMessage, toolUsesOf } from '../message/msg.ts';
-import type { MessageContext, Msg, ToolResult, ToolUse } from '../message/msg.ts';
+import {
+  createMessage,
+  toolUsesOf,
+  type MessageContext,
+  type Msg,
+  type ToolResult,
+  type ToolUse,
+} from '../message/msg.ts';
 import { isMessage } from '../message/is-message.ts';
 import { isObjectOrArray } from '../message/json.ts';
 import { checkDecision, type Decision } from './pending-call.ts';

@@ -7,8 +7,9 @@ import {
   tool,
   toolMessage,
   userMessage,
+  type Decision,
+  type Memory,
 } from '@isoloop/core';
-import type { Decision, Memory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { acceptDecisions, checkDecisionSize } from './client-decisions.ts';

@@ -33,36 +33,6 @@ export { bringsMessage, checkFirstTurn, newMessages, onlyAdds } from './turn-req
 export type { ContinuePoint, TurnRequest } from './turn-request.ts';
 export { adoptRecords } from '../memory/adopt-records.ts';
 export { digest, toUtf8 } from '../memory/digest.ts';
-export { checkRecords, recordsOf } from '../memory/log/log-record.ts';
-export type { Flushes, LogNote, LogRecord } from '../memory/log/log-record.ts';
-export { changedError, levelWidth } from '../memory/log/log-write.ts';
-export { isCutOff, resumptionOf } from '../memory/log/resumption.ts';
-export { seal } from '../memory/log/seal.ts';
-export { SessionFold } from '../memory/log/session-fold.ts';
-export { makeRef, shortId, suffixOf, turnIdOf } from '../memory/log/session-keys.ts';
-export type { FlushContext, Log } from '../memory/log/session-log.ts';
-export { SessionStore } from '../memory/log/session-store.ts';
-export type { CachedBatches } from '../memory/log/session-store.ts';
-export type { SessionView } from '../memory/log/session-view.ts';
-export {
-  damageError,
-  flushesOf,
-  formatVersion,
-  inOrder,
-  isDamage,
-  parseBatch,
-  parseSealed,
-  replacedBy,
-} from '../memory/log/stored-batch.ts';
-export type { Batch, ReadBatches } from '../memory/log/stored-batch.ts';
-export {
-  addToLevels,
-  checkNotMoved,
-  deletedError,
-  fullLevels,
-  nextHead,
-} from '../memory/log/stored-head.ts';
-export type { Head, HeadWriter, Ownership } from '../memory/log/stored-head.ts';
 export {
   closedByMoveId,
   endedCallsOf,

@@ -1,7 +1,6 @@
 import { userMessage } from '@isoloop/core';
-import type { NewTurn } from './turn-queue.ts';
+import { isRepeat, type NewTurn } from './turn-queue.ts';
 import { expect, test } from 'vitest';
-import { isRepeat } from './turn-queue.ts';
 
 const hello = userMessage('Hello');
 

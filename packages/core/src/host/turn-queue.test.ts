@@ -1,7 +1,13 @@
 import { AgentError, userMessage } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { checkQueueSize, mustWait, nextTurn, storesInputOnly } from './turn-queue.ts';
-import type { NewTurn, QueuedTurn } from './turn-queue.ts';
+import {
+  checkQueueSize,
+  mustWait,
+  nextTurn,
+  storesInputOnly,
+  type NewTurn,
+  type QueuedTurn,
+} from './turn-queue.ts';
 
 const message = { kind: 'message', message: userMessage('Hello') } as const;
 const results = { kind: 'decide', decisions: [] } as const;

@@ -1,6 +1,13 @@
 import { checkNoOptions } from '../error/options/check-options.ts';
-import { blocksOf, toolResultsOf, hasToolResults } from '../message/msg.ts';
-import type { ContentBlock, MediaBlock, ToolResult, Msg } from '../message/msg.ts';
+import {
+  blocksOf,
+  hasToolResults,
+  toolResultsOf,
+  type ContentBlock,
+  type MediaBlock,
+  type Msg,
+  type ToolResult,
+} from '../message/msg.ts';
 import { isMedia, mediaPlaceholder } from '../message/media/media.ts';
 import { markAsProgram } from '../message/metadata.ts';
 import { oncePerGroup, resultGroups } from '../message/conversation/tool-pairs.ts';

@@ -1,9 +1,8 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, type AgentErrorData } from '../error/agent-error.ts';
 import { checkFields } from '../error/options/check-fields.ts';
 import { checkOptions } from '../error/options/check-options.ts';
 import { func, oneOf, optional } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
-import type { AgentErrorData } from '../error/agent-error.ts';
 import type { AgentEvent, EventBatch } from '../event/agent-event.ts';
 import { onDemand } from '../event/readers/on-demand.ts';
 import { messageIdOf, textOf } from '../message/msg.ts';

@@ -3,8 +3,13 @@ import { boolean, optional } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { logMemoryOf, type ExtendedMemory } from '../memory/memory.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';
-import type { ContentBlock, Msg } from '../message/msg.ts';
+import {
+  assistantMessage,
+  toolMessage,
+  userMessage,
+  type ContentBlock,
+  type Msg,
+} from '../message/msg.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /** Which tests `memoryConformance()` runs. */

@@ -7,13 +7,16 @@ import { Deadline } from '../wait/deadline.ts';
 import { markHandled } from '../wait/mark-handled.ts';
 import { providedValue } from './context-token.ts';
 import {
-  isSuspension,
-  notStarted,
   errorResult,
   interruptedResult,
+  isSuspension,
+  notStarted,
   outputResult,
+  type Execute,
+  type ExecuteWrapper,
+  type ToolCall,
+  type ToolOutcome,
 } from './tool-call.ts';
-import type { Execute, ExecuteWrapper, ToolCall, ToolOutcome } from './tool-call.ts';
 import type { ToolSink } from './tool-queue.ts';
 import type { ToolContext } from './tool.ts';
 

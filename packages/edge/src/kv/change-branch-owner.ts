@@ -1,14 +1,13 @@
 import type { KeyValueStore } from '@isoloop/core';
+import { endedCallsKey, type ChooseOwner } from '@isoloop/core/host';
 import {
   changedError,
-  endedCallsKey,
   flushesOf,
   SessionFold,
-  type ChooseOwner,
   type LogRecord,
   type Ownership,
   type SessionView,
-} from '@isoloop/core/host';
+} from '@isoloop/core/log';
 import { BranchLog, branchDefaults, type BranchLogOptions } from './log/branch-log.ts';
 
 /**

@@ -6,7 +6,7 @@ import {
   SessionFold,
   SessionStore,
   shortId,
-} from '@isoloop/core/host';
+} from '@isoloop/core/log';
 import { coveredRefs, type Branch } from './log/branch.ts';
 import { BranchReader } from './log/branch-reader.ts';
 import { makeTurnWrite } from './log/turn-write.ts';

@@ -1,5 +1,6 @@
 import type { Msg } from '@isoloop/core';
-import { digest, type SessionView } from '@isoloop/core/host';
+import { digest } from '@isoloop/core/host';
+import type { SessionView } from '@isoloop/core/log';
 import { EchoSigner } from '../kv/log/session-echo.ts';
 
 /** Says that a signed text is about a copy, and not the echo of a session. */

@@ -12,13 +12,12 @@ import {
   closedByMoveId,
   endedIdsOf,
   sessionViewOf,
-  type LogRecord,
   type SessionCopy,
-  type SessionView,
   acceptMessage,
   jsonClientText,
   type ClientText,
 } from '@isoloop/core/host';
+import type { LogRecord, SessionView } from '@isoloop/core/log';
 import type { CallState } from '@isoloop/core/event';
 import { withoutSystem } from '../api/without-system.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';

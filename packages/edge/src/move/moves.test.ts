@@ -10,7 +10,8 @@ import {
 } from '@isoloop/core';
 import { toUiMessages } from '@isoloop/core/stream';
 import { agentTool } from '@isoloop/core/several';
-import { messagesOf, moveSession, type LogRecord, type SessionPlace } from '@isoloop/core/host';
+import { messagesOf, moveSession, type SessionPlace } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import { markImported } from '@isoloop/core/context';
 import { lengthGuard, piiGuard } from '@isoloop/guards';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';

@@ -1,15 +1,13 @@
 import { AgentError } from '@isoloop/core';
 import {
   changeOwner,
-  checkNotMoved,
   copyOfSession,
   endpointHere,
   sessionViewOf,
   type ChooseOwner,
-  type LogRecord,
-  type Ownership,
   type SessionCopy,
 } from '@isoloop/core/host';
+import { checkNotMoved, type LogRecord, type Ownership } from '@isoloop/core/log';
 import type { AgentSessionClass, HandlerSettings } from '../settings/handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { DurableStore } from '../durable/durable-store.ts';

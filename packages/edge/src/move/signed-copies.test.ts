@@ -1,5 +1,6 @@
 import { assistantMessage, textOf, toolUsesOf, userMessage } from '@isoloop/core';
-import { endpointPlace, messagesOf, type LogRecord, type SessionCopy } from '@isoloop/core/host';
+import { endpointPlace, messagesOf, type SessionCopy } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import { expect, test } from 'vitest';
 import { sessionMoves } from './index.ts';
 import { boundEndpoint, type Place } from '../../test-support/both-bindings.ts';

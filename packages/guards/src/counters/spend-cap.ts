@@ -1,5 +1,11 @@
-import { AgentError } from '@isoloop/core';
-import type { Middleware, Run, Msg, ModelRequest, Usage } from '@isoloop/core';
+import {
+  AgentError,
+  type Middleware,
+  type ModelRequest,
+  type Msg,
+  type Run,
+  type Usage,
+} from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
 import {
   checkOptions,

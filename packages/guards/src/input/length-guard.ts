@@ -1,7 +1,6 @@
 import { textsOf } from '@isoloop/core/message';
-import { AgentError } from '@isoloop/core';
+import { AgentError, type Msg } from '@isoloop/core';
 import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/options';
-import type { Msg } from '@isoloop/core';
 import type { Rejection } from '../rejection.ts';
 import {
   inputGuardOptions,

@@ -1,5 +1,5 @@
 import { assistantMessage, createMessage, userMessage, type Msg } from '@isoloop/core';
-import type { LogRecord } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import { expect, test } from 'vitest';
 import type { InspectedEvent } from '../steps/event-runs.ts';
 import { turnsInLog } from '../steps/log-turns.ts';

@@ -15,8 +15,8 @@ import {
   requestEndpoint,
   SseParser,
   type EndpointPlaceOptions,
-  recordsOf,
 } from '@isoloop/core/host';
+import { recordsOf } from '@isoloop/core/log';
 import type { InspectedEvent } from '../steps/event-runs.ts';
 import type { InspectorSession, InspectorSource } from './inspector-source.ts';
 

@@ -1,4 +1,4 @@
-import type { LogRecord } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import type { InspectedEvent } from '../steps/event-runs.ts';
 import type { ForkDraft } from '../steps/fork-draft.ts';
 

@@ -1,5 +1,6 @@
 import { SessionMemory } from '@isoloop/core';
-import { adoptRecords, type LogRecord, recordsOf } from '@isoloop/core/host';
+import { adoptRecords } from '@isoloop/core/host';
+import { type LogRecord, recordsOf } from '@isoloop/core/log';
 import { checkId } from '@isoloop/core/options';
 import { IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
 import type { ForkDraft } from '../steps/fork-draft.ts';

@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core';
 import { addUsage, incompleteReason, noUsage } from '@isoloop/core/model';
 import { isQuestion, metadataOf } from '@isoloop/core/message';
-import type { LogRecord } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import type { InspectedRun, InspectedStep } from './inspected-run.ts';
 import { recordBytes } from './record-bytes.ts';
 

@@ -9,7 +9,7 @@ import {
   userMessage,
   type Msg,
 } from '@isoloop/core';
-import type { LogRecord } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { page, userEvent } from 'vitest/browser';

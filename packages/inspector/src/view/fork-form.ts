@@ -1,5 +1,4 @@
-import type { JsonValue } from '@isoloop/core';
-import { errorText, textOf } from '@isoloop/core';
+import { errorText, textOf, type JsonValue } from '@isoloop/core';
 import type { InspectedStep } from '../steps/inspected-run.ts';
 import {
   forkBefore,

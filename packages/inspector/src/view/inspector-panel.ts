@@ -1,5 +1,5 @@
 import { errorText, type Msg } from '@isoloop/core';
-import type { LogRecord } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import type { ReplayAgent } from '../replay/replay-run.ts';
 import type { InspectorSession, InspectorSource } from '../source/inspector-source.ts';
 import { contextUse } from '../steps/context-use.ts';

@@ -1,5 +1,5 @@
 import { textOf, toolResultsOf, toolUsesOf, type Msg } from '@isoloop/core';
-import type { LogRecord } from '@isoloop/core/host';
+import type { LogRecord } from '@isoloop/core/log';
 import { bytesOf } from '../steps/record-bytes.ts';
 import { briefly, size } from '../steps/shown-text.ts';
 import { el, keyedList, type Part } from './dom.ts';

@@ -6,8 +6,7 @@ import {
   type UIMessage,
   type UseAgentChatOptions,
 } from '@isoloop/react';
-import type { UIMessage as AiMessage } from 'ai';
-import { lastAssistantMessageIsCompleteWithToolCalls } from 'ai';
+import { lastAssistantMessageIsCompleteWithToolCalls, type UIMessage as AiMessage } from 'ai';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
 import { beginning, delta, HeldSource } from '../../../web-worker/test-support/held-source.ts';

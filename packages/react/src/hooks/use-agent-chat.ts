@@ -10,8 +10,7 @@ import {
   string,
   type OptionTable,
 } from '@isoloop/core/options';
-import { sessionIdNames } from '@isoloop/core/host';
-import type { QueuedMessage, RequestOptions } from '@isoloop/core/host';
+import { sessionIdNames, type QueuedMessage, type RequestOptions } from '@isoloop/core/host';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatOptions } from '../agent-chat/agent-chat.ts';
 import type { AgentTimelineEvent } from '../chat/agent-events.ts';

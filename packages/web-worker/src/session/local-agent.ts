@@ -1,11 +1,13 @@
-import { AgentError, errorText, SessionMemory } from '@isoloop/core';
-import type {
-  AgentInput,
-  AgentResult,
-  AgentStream,
-  JsonValue,
-  Memory,
-  ReActAgent,
+import {
+  AgentError,
+  errorText,
+  SessionMemory,
+  type AgentInput,
+  type AgentResult,
+  type AgentStream,
+  type JsonValue,
+  type Memory,
+  type ReActAgent,
 } from '@isoloop/core';
 import { beginTurn, pendingCallsOf, storeTitle, type ChatTurnRequest } from '@isoloop/core/host';
 import { callOptions, type Outputs } from '../wire/exposed-agent.ts';

@@ -1,5 +1,6 @@
 import type { ReActAgent } from '@isoloop/core';
-import { answerSoFar, isCutOff, storedView, type ChatTurnRequest } from '@isoloop/core/host';
+import { answerSoFar, storedView, type ChatTurnRequest } from '@isoloop/core/host';
+import { isCutOff } from '@isoloop/core/log';
 import type { MessageStart } from '../wire/protocol.ts';
 
 /** Returns how the chat shows the answer to a request. Decisions continue the last message. */

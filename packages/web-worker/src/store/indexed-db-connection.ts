@@ -1,5 +1,4 @@
-import { promisifyRequest } from 'idb-keyval';
-import type { UseStore } from 'idb-keyval';
+import { promisifyRequest, type UseStore } from 'idb-keyval';
 import { nextMacrotask } from '../wire/macrotask.ts';
 
 /** Name of the object store with all values. */

@@ -1,5 +1,6 @@
 import { AgentError, listSessions, SessionMemory, type SessionInfo } from '@isoloop/core';
-import { adoptRecords, checkRecords, type LogRecord, type SessionCopy } from '@isoloop/core/host';
+import { adoptRecords, type SessionCopy } from '@isoloop/core/host';
+import { checkRecords, type LogRecord } from '@isoloop/core/log';
 import {
   checkId,
   checkOptions,

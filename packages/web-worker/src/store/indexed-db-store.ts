@@ -2,8 +2,7 @@ import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
 import { checkOptions, string, optional, positive, type OptionTable } from '@isoloop/core/options';
 import { retryableOnce, timerMs } from '@isoloop/core/wait';
 import type { StoreFeatures } from '@isoloop/core/memory';
-import { get, getMany, promisifyRequest } from 'idb-keyval';
-import type { UseStore } from 'idb-keyval';
+import { get, getMany, promisifyRequest, type UseStore } from 'idb-keyval';
 import { DatabaseTimeout, openConnection } from './indexed-db-connection.ts';
 
 /** The database in IndexedDB, and how long to wait for it. */

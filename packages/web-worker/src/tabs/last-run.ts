@@ -1,5 +1,5 @@
 import type { AgentResult, Msg } from '@isoloop/core';
-import { isCutOff, resumptionOf, type SessionView } from '@isoloop/core/host';
+import { isCutOff, resumptionOf, type SessionView } from '@isoloop/core/log';
 import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
 import { notedRun, type EndedRun, type NotedRun } from '../session/log/noted-run.ts';
 import type { Asker } from '../wire/protocol.ts';

@@ -1,5 +1,4 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentResult, Msg } from '@isoloop/core';
+import { AgentError, type AgentResult, type Msg } from '@isoloop/core';
 import { shownSoFar } from '../session/message-start.ts';
 import { unknownEndError } from '../session/log/ended-runs.ts';
 import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
@@ -8,8 +7,7 @@ import { suspendedResult } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
 import { onAbort } from '../session/runs/on-abort.ts';
 import { noTab, type SessionRuns, type TaskRequest } from '../session/runs/session-runs.ts';
-import { callOptions } from '../wire/exposed-agent.ts';
-import type { Outputs } from '../wire/exposed-agent.ts';
+import { callOptions, type Outputs } from '../wire/exposed-agent.ts';
 import type { TabSettings } from '../session/tab-options.ts';
 import type { Asker } from '../wire/protocol.ts';
 import type { TabTask } from '../wire/tab-protocol.ts';

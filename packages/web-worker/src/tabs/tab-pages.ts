@@ -1,5 +1,9 @@
-import { toOutcome } from '../wire/protocol.ts';
-import type { Asker, PageCallUpdate, PageVisibility } from '../wire/protocol.ts';
+import {
+  toOutcome,
+  type Asker,
+  type PageCallUpdate,
+  type PageVisibility,
+} from '../wire/protocol.ts';
 import type { TabMessage, TabPage, TabPost, TabTools } from '../wire/tab-protocol.ts';
 import type { SessionPages } from '../session/page/session-pages.ts';
 

@@ -1,5 +1,11 @@
-import { toolResultsOf, toolUsesOf } from '@isoloop/core';
-import type { AgentEvent, AgentResult, EventBatch, Msg } from '@isoloop/core';
+import {
+  toolResultsOf,
+  toolUsesOf,
+  type AgentEvent,
+  type AgentResult,
+  type EventBatch,
+  type Msg,
+} from '@isoloop/core';
 
 /**
  * Gap between the sequence numbers of the events of two leaders. An earlier leader may still send

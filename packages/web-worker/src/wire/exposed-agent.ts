@@ -1,6 +1,5 @@
 import type { OutputMode } from '@isoloop/core/output';
-import { AgentError } from '@isoloop/core';
-import type { CallOptions } from '@isoloop/core';
+import { AgentError, type CallOptions } from '@isoloop/core';
 import type { SentOptions } from './protocol.ts';
 
 /** Output modes by name. A page selects one for an agent call with the option `output`. */

@@ -1,5 +1,4 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentEvent, AgentResult, EventBatch } from '@isoloop/core';
+import { AgentError, type AgentEvent, type AgentResult, type EventBatch } from '@isoloop/core';
 import {
   initialCredits,
   type CreditMessage,

@@ -1,8 +1,14 @@
 import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { approved, askedIn, asks, claims, postedWith } from '../../../../test/claims/claims.ts';
-import type { Posted } from '../../../../test/claims/claims.ts';
+import {
+  approved,
+  askedIn,
+  asks,
+  claims,
+  postedWith,
+  type Posted,
+} from '../../../../test/claims/claims.ts';
 import { color, payments } from '../../../../test/claims/payments.ts';
 import { createMacrotasks } from '../wire/macrotask.ts';
 import { fromOutcome, protocol, type ChatRequest, type RunMessage } from '../wire/protocol.ts';

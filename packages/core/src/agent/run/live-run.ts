@@ -2,8 +2,11 @@ import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { checkId } from '../../error/options/check-id.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
 import { HookDispatcher } from '../../event/hook-dispatcher.ts';
-import { checkInterrupt, modesMiddleware } from '../../event/interrupt-request.ts';
-import type { InterruptRequest } from '../../event/interrupt-request.ts';
+import {
+  checkInterrupt,
+  modesMiddleware,
+  type InterruptRequest,
+} from '../../event/interrupt-request.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { parentPath } from '../../tool/context-token.ts';

@@ -1,6 +1,11 @@
 import { markAsProgram } from '../../message/metadata.ts';
-import { createMessage, toolUsesOf } from '../../message/msg.ts';
-import type { MessageContent, Msg, Role } from '../../message/msg.ts';
+import {
+  createMessage,
+  toolUsesOf,
+  type MessageContent,
+  type Msg,
+  type Role,
+} from '../../message/msg.ts';
 import type { AgentSettings } from '../kernel-options.ts';
 import type { NewMessageOptions } from '../seam/run.ts';
 import type { SessionLog } from './session-log.ts';

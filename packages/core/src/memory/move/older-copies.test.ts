@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { MemoryStore, ReActAgent, SessionMemory, tool, userMessage } from '@isoloop/core';
-import type { AgentInput } from '@isoloop/core';
+import {
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  tool,
+  userMessage,
+  type AgentInput,
+} from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { closedByMoveId } from './ended-calls.ts';
 import { moveSession } from './move-session.ts';

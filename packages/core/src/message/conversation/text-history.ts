@@ -1,5 +1,14 @@
-import { blocksOf, textOf, toolResultsOf, toolUsesOf, hasToolResults } from '../msg.ts';
-import type { ContentBlock, MediaBlock, ToolUse, Msg } from '../msg.ts';
+import {
+  blocksOf,
+  hasToolResults,
+  textOf,
+  toolResultsOf,
+  toolUsesOf,
+  type ContentBlock,
+  type MediaBlock,
+  type Msg,
+  type ToolUse,
+} from '../msg.ts';
 import { contentText, isMedia } from '../media/media.ts';
 import { markAsProgram, metadataOf } from '../metadata.ts';
 import { oncePerGroup, resultGroups } from './tool-pairs.ts';

@@ -1,5 +1,10 @@
-import { blocksOf } from '../msg.ts';
-import type { ContentBlock, MediaBlock, MediaSource, MessageContent } from '../msg.ts';
+import {
+  blocksOf,
+  type ContentBlock,
+  type MediaBlock,
+  type MediaSource,
+  type MessageContent,
+} from '../msg.ts';
 
 /** Returns inline data if the source is a base64 `data:` URL; otherwise the source itself. */
 export function inlineSource(source: MediaSource): MediaSource {

@@ -1,7 +1,6 @@
 import { fieldsOf } from '../../error/agent-error.ts';
 import { argumentsIn } from '../call-arguments.ts';
-import { isRecord, isSameJson, omitUndefined, pickFields } from '../json.ts';
-import type { JsonValue } from '../json.ts';
+import { isRecord, isSameJson, omitUndefined, pickFields, type JsonValue } from '../json.ts';
 import type { MessageMetadata } from '../metadata.ts';
 import type { ContentBlock, MediaBlock, Msg } from '../msg.ts';
 import {

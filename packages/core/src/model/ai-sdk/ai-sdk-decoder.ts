@@ -7,8 +7,13 @@ import {
   type JsonObject,
 } from '../../message/json.ts';
 import { toBase64 } from '../../message/media/media.ts';
-import { metadataOfCall, withResult } from './ai-sdk-hosted-tool.ts';
-import type { AiSdkPart, AiSdkPartOf, HostedToolMetadata } from './ai-sdk-hosted-tool.ts';
+import {
+  metadataOfCall,
+  withResult,
+  type AiSdkPart,
+  type AiSdkPartOf,
+  type HostedToolMetadata,
+} from './ai-sdk-hosted-tool.ts';
 import { badReply, toAgentError } from './ai-sdk-error.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';

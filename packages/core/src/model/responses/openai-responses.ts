@@ -3,8 +3,12 @@ import { checkOptions } from '../../error/options/check-options.ts';
 import { array, boolean, object, optional } from '../../error/options/kinds.ts';
 import type { OptionTable } from '../../error/options/option-table.ts';
 import type { JsonObject } from '../../message/json.ts';
-import { defaultFeatures } from '../chat-model.ts';
-import type { ChatModel, ModelFeatures, ModelRequest } from '../chat-model.ts';
+import {
+  defaultFeatures,
+  type ChatModel,
+  type ModelFeatures,
+  type ModelRequest,
+} from '../chat-model.ts';
 import { checkedBase, hostOf } from '../http/base-url.ts';
 import {
   httpModelOptions,

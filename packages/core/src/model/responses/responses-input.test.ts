@@ -1,7 +1,12 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
-import { assistantMessage, createMessage, userMessage } from '../../message/msg.ts';
-import type { ContentBlock, Msg } from '../../message/msg.ts';
+import {
+  assistantMessage,
+  createMessage,
+  userMessage,
+  type ContentBlock,
+  type Msg,
+} from '../../message/msg.ts';
 import { toInputItems } from './responses-input.ts';
 
 const format = {

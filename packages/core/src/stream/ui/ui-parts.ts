@@ -1,6 +1,12 @@
 import { waitsForApproval, type PendingCall } from '../../event/pending-call.ts';
-import { blocksOf, outputText } from '../../message/msg.ts';
-import type { MediaBlock, ToolResult, Msg, MessageContent } from '../../message/msg.ts';
+import {
+  blocksOf,
+  outputText,
+  type MediaBlock,
+  type MessageContent,
+  type Msg,
+  type ToolResult,
+} from '../../message/msg.ts';
 import { hasEnded, sourcesOf, type HostedTool } from '../../message/provider-metadata.ts';
 import type { JsonValue } from '../../message/json.ts';
 import { isMedia, mediaTypeOf, toUrl } from '../../message/media/media.ts';

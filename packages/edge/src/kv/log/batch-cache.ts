@@ -1,5 +1,5 @@
 import { checkFields, nonNegative } from '@isoloop/core/options';
-import type { Batch } from '@isoloop/core/host';
+import type { Batch } from '@isoloop/core/log';
 
 /**
  * Cache of batches, each with the records of one write, by key. The cache is safe because

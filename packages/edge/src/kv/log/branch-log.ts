@@ -15,7 +15,7 @@ import {
   type Log,
   type LogRecord,
   type Ownership,
-} from '@isoloop/core/host';
+} from '@isoloop/core/log';
 import { EchoSigner, type Echo } from './session-echo.ts';
 import { makeTurnWrite, mergeTurns } from './turn-write.ts';
 

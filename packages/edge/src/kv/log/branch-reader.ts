@@ -13,7 +13,7 @@ import {
   type CachedBatches,
   type Head,
   type SessionStore,
-} from '@isoloop/core/host';
+} from '@isoloop/core/log';
 
 export type BranchReaderOptions = Pick<BranchLogOptions, 'now' | 'staleMs' | 'onDamage' | 'cache'>;
 

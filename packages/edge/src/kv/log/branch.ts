@@ -1,4 +1,4 @@
-import { replacedBy, turnIdOf, type Head, type ReadBatches } from '@isoloop/core/host';
+import { replacedBy, turnIdOf, type Head, type ReadBatches } from '@isoloop/core/log';
 
 /** A session's log as one head describes it. */
 export interface Branch extends ReadBatches {

@@ -2,7 +2,7 @@ import type { AgentError } from '@isoloop/core';
 import { containsTip, batchIdOf, type Branch } from './branch.ts';
 import type { BranchReader } from './branch-reader.ts';
 import type { Echo } from './session-echo.ts';
-import { isDamage, turnIdOf } from '@isoloop/core/host';
+import { isDamage, turnIdOf } from '@isoloop/core/log';
 
 /**
  * Two branches that continue the session in different ways. `yours`: the branch of the client's

@@ -8,7 +8,8 @@ import {
 import type { BatchCache } from './batch-cache.ts';
 import { BranchLog, branchDefaults } from './branch-log.ts';
 import type { Branch } from './branch.ts';
-import { flushesOf, memoryOptions, SessionFold } from '@isoloop/core/host';
+import { memoryOptions } from '@isoloop/core/host';
+import { flushesOf, SessionFold } from '@isoloop/core/log';
 import {
   anything,
   array,

@@ -13,7 +13,7 @@ import {
   type LogRecord,
   type SessionFold,
   type SessionStore,
-} from '@isoloop/core/host';
+} from '@isoloop/core/log';
 import type { Entry } from '@isoloop/core/memory';
 import { coveredRefs, makeBranch, type Branch } from './branch.ts';
 

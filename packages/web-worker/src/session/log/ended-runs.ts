@@ -1,5 +1,4 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentResult } from '@isoloop/core';
+import { AgentError, type AgentResult } from '@isoloop/core';
 import type { ClaimableMemory } from './claimable-memory.ts';
 import type { EndedRun } from './noted-run.ts';
 import { earlierResult } from './logged-result.ts';

@@ -1,5 +1,5 @@
 import type { Memory } from '@isoloop/core';
-import { isCutOff } from '@isoloop/core/host';
+import { isCutOff } from '@isoloop/core/log';
 import { canLock } from '../session-lock.ts';
 import { claimableMemory, claimMemory, type ClaimableMemory } from './claimable-memory.ts';
 import { EndedRuns } from './ended-runs.ts';

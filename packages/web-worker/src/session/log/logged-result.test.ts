@@ -1,5 +1,5 @@
 import { assistantMessage, userMessage } from '@isoloop/core';
-import type { SessionView } from '@isoloop/core/host';
+import type { SessionView } from '@isoloop/core/log';
 import { expect, test } from 'vitest';
 import { earlierResult, lastResult } from './logged-result.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core';
 import { incompleteReason, noUsage } from '@isoloop/core/model';
 import { metadataOf } from '@isoloop/core/message';
-import type { SessionView } from '@isoloop/core/host';
+import type { SessionView } from '@isoloop/core/log';
 
 /** Returns the result of the last run, with the data that the log has. */
 export function lastResult(

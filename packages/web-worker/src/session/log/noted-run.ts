@@ -1,5 +1,5 @@
 import type { JsonObject } from '@isoloop/core';
-import type { SessionView } from '@isoloop/core/host';
+import type { SessionView } from '@isoloop/core/log';
 import type { Asker } from '../../wire/protocol.ts';
 import type { ClaimableMemory } from './claimable-memory.ts';
 

@@ -1,5 +1,10 @@
-import { AgentError } from '@isoloop/core';
-import type { AgentErrorData, AgentEvent, AgentResult, EventBatch } from '@isoloop/core';
+import {
+  AgentError,
+  type AgentErrorData,
+  type AgentEvent,
+  type AgentResult,
+  type EventBatch,
+} from '@isoloop/core';
 
 /** Result of a run, as a reader that joined the run gets it from the events. */
 export class JoinedResult {

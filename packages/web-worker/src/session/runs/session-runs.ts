@@ -1,24 +1,24 @@
-import { AgentError, SessionMemory } from '@isoloop/core';
-import type {
-  AgentEvent,
-  AgentResult,
-  AgentStream,
-  EventBatch,
-  Memory,
-  ReActAgent,
+import {
+  AgentError,
+  SessionMemory,
+  type AgentEvent,
+  type AgentResult,
+  type AgentStream,
+  type EventBatch,
+  type Memory,
+  type ReActAgent,
 } from '@isoloop/core';
 import { LeaderLog, type LeaderLogOptions } from '../log/leader-log.ts';
 import type { NotedRun } from '../log/noted-run.ts';
 import { timeNow, watchDeletions } from '../../store/deletions.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
-import { toOutcome } from '../../wire/protocol.ts';
+import { toOutcome, type MessageStart } from '../../wire/protocol.ts';
 import { LocalAgent, type LocalAgentOptions } from '../local-agent.ts';
 import { onAbort } from './on-abort.ts';
 import { ForwardedRun, type RunForwarding } from './forwarded-run.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
-import type { MessageStart } from '../../wire/protocol.ts';
 import type {
   CommandResult,
   TabRequestBody,
