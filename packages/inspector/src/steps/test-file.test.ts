@@ -26,6 +26,7 @@ test('an exported test has the earlier turns, the replies and the results, and n
   expect(name).toBe('what-s-the-time-in.test.ts');
   expect(source).toBe(`import { ReActAgent, createMessage, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
+import { expect, test } from 'vitest';
 
 // What the tools answered, by the id of the call.
 const answers: Record<string, { output?: string; error?: string; waits?: boolean }> = {
