@@ -17,7 +17,7 @@ import { MemoryStore, ReActAgent } from '../packages/core/dist/index.js';
 import { openai } from '../packages/core/dist/model/openai/index.js';
 import { structured } from '../packages/core/dist/output/index.js';
 import { createAgentHandler } from '../packages/edge/dist/index.js';
-import { storeSessions } from '../packages/edge/dist/store.js';
+import { storeSessions } from '../packages/edge/dist/store/index.js';
 import { pageSize } from './lib/page-size.mjs';
 import { writeSections } from './lib/results-file.mjs';
 

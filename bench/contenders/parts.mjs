@@ -6,11 +6,11 @@ import { AgentStream } from '../../packages/core/dist/event/readers/agent-stream
 import { RunDriver } from '../../packages/core/dist/event/readers/run-driver.js';
 import { InMemoryMemory } from '../../packages/core/dist/memory/in-memory-memory.js';
 import { createMessage } from '../../packages/core/dist/message/msg.js';
-import { boundedModel } from '../../packages/core/dist/model/bounded-model.js';
-import { ReplyAssembler } from '../../packages/core/dist/model/reply-assembler.js';
+import { boundedModel } from '../../packages/core/dist/model/reply/bounded-model.js';
+import { ReplyAssembler } from '../../packages/core/dist/model/reply/reply-assembler.js';
 import { openai } from '../../packages/core/dist/model/openai/index.js';
 import { executeTool } from '../../packages/core/dist/tool/execute-tool.js';
-import { toolQueue } from '../../packages/core/dist/tool/tool-queue.js';
+import { ToolQueue } from '../../packages/core/dist/tool/tool-queue.js';
 import { memo } from '../lib/common.mjs';
 import { params } from './floor.mjs';
 import { count } from './isoloop.mjs';
@@ -84,7 +84,7 @@ class Loop {
       isExternal: false,
       begin: async () => true,
     };
-    const queue = toolQueue();
+    const queue = new ToolQueue(Infinity);
     for (const toolUse of calls) {
       await this.#tell('pre-acting', { toolUse });
       const tool = { name: toolUse.name, execute: (input) => sc.tool(input) };

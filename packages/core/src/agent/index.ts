@@ -24,7 +24,7 @@ export type { AnswerEnd, CustomReason, Ending, Next } from './next.ts';
 export { perAgent, perRun } from './per-run.ts';
 export type { LimitReason } from './request-draft.ts';
 export type { InboxHandler, JoiningCall } from './run/inbox.ts';
-export type { LogEdit } from './run/session-log.ts';
+export type { LogEdit } from './run/logged-conversation.ts';
 export type { RunCalls } from './seam/calls.ts';
 export type { RunEnding } from './seam/ending.ts';
 export type { RunEvents } from './seam/events.ts';

@@ -24,7 +24,7 @@ import { RequestPrompt } from './request-prompt.ts';
 import { RunClock } from './run-clock.ts';
 import type { RunSetup } from './run-setup.ts';
 import { RunTotals } from './run-totals.ts';
-import { SessionLog } from './session-log.ts';
+import { LoggedConversation } from './logged-conversation.ts';
 import { Toolbox } from './toolbox.ts';
 
 /**
@@ -53,7 +53,7 @@ export class LiveRun {
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: BoundedWaits;
   readonly clock: RunClock;
-  readonly log: SessionLog;
+  readonly log: LoggedConversation;
   readonly calls: OpenCalls;
   readonly tools: Toolbox;
   readonly prompt: RequestPrompt;
@@ -87,7 +87,7 @@ export class LiveRun {
     this.userId = options.userId;
     this.waits = new BoundedWaits(this);
     this.clock = new RunClock(options, this.ending.fail);
-    this.log = new SessionLog(this);
+    this.log = new LoggedConversation(this);
     this.calls = new OpenCalls(this);
     this.tools = new Toolbox(setup, callOptions.toolContext);
     this.prompt = new RequestPrompt(setup, this.log);

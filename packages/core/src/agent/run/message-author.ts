@@ -8,14 +8,14 @@ import {
 } from '../../message/msg.ts';
 import type { AgentSettings } from '../kernel-options.ts';
 import type { NewMessageOptions } from '../seam/run.ts';
-import type { SessionLog } from './session-log.ts';
+import type { LoggedConversation } from './logged-conversation.ts';
 
 /** Creates the messages of a run, with the agent's name, clock and ids. */
 export class MessageAuthor {
   readonly #options: Pick<AgentSettings, 'name' | 'now' | 'generateId'>;
-  readonly #log: SessionLog;
+  readonly #log: LoggedConversation;
 
-  constructor(options: AgentSettings, log: SessionLog) {
+  constructor(options: AgentSettings, log: LoggedConversation) {
     this.#options = options;
     this.#log = log;
   }

@@ -1,6 +1,6 @@
 import type { Msg } from '../../message/msg.ts';
 import type { RunSetup } from './run-setup.ts';
-import type { SessionLog } from './session-log.ts';
+import type { LoggedConversation } from './logged-conversation.ts';
 
 /** What the next model request says: the system prompt, added messages, the conversation. */
 export class RequestPrompt {
@@ -10,9 +10,9 @@ export class RequestPrompt {
   /** Messages between system prompt and conversation. Never stored. */
   readonly prepended: Msg[] = [];
   readonly #setup: RunSetup;
-  readonly #log: SessionLog;
+  readonly #log: LoggedConversation;
 
-  constructor(setup: RunSetup, log: SessionLog) {
+  constructor(setup: RunSetup, log: LoggedConversation) {
     this.#setup = setup;
     this.#log = log;
     this.base = setup.options.systemPrompt ?? '';

@@ -1,6 +1,6 @@
 import { markHandled } from '../../wait/mark-handled.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import type { LogEdit } from '../run/session-log.ts';
+import type { LogEdit } from '../run/logged-conversation.ts';
 import { logStep } from './step.ts';
 
 /** The session's log, as middleware changes it. */

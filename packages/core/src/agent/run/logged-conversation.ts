@@ -24,7 +24,7 @@ type LogRun = Pick<
 >;
 
 /** Everything that a run reads from the log of its session, and writes to it. */
-export class SessionLog {
+export class LoggedConversation {
   /** Empty until the run has read the log. */
   conversation: Conversation = new Conversation();
   /** Id of the question: the newest user message when the agent call began. */
