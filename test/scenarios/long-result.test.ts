@@ -12,7 +12,7 @@ import {
   tool,
   type Tool,
 } from '@isoloop/core';
-import { answerFromObservations } from '../../packages/presets/src/answer-from-observations.ts';
+import { answerFromObservations } from '../../packages/presets/src/oxygent/answer-from-observations.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { scriptedAgent } from '../support/scripted-agent.ts';

@@ -13,7 +13,7 @@ import { structured } from '../output/structured.ts';
 import { textStream } from '../stream/text-stream.ts';
 import { historyFaults } from '../../../../test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
-import { answerFromObservations } from '../../../presets/src/answer-from-observations.ts';
+import { answerFromObservations } from '../../../presets/src/oxygent/answer-from-observations.ts';
 
 const input = { type: 'object' } as const;
 const down = new AgentError('MODEL_SERVER', 'The server is down.', { retryable: true });

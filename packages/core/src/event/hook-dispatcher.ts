@@ -1,6 +1,6 @@
 import { AgentError, errorText } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf, EventType } from './agent-event.ts';
-import type { BoundedWaits } from '../wait/bounded-waits.ts';
+import type { BoundedWaits } from '../wait/bounded/bounded-waits.ts';
 import { checkEvent } from './check-event.ts';
 import { isMisuse, withControls, withoutControls, type OnControl } from './hook-controls.ts';
 import type { Awaitable, Hook } from './hook.ts';

@@ -22,7 +22,7 @@ import { tool } from '../tool/tool.ts';
 import { eventsOf } from '../../../../test/support/scripted-agent.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { look } from '../../../../test/support/plain-tools.ts';
-import { parseOxygent } from '../../../presets/src/parse-oxygent.ts';
+import { parseOxygent } from '../../../presets/src/oxygent/parse-oxygent.ts';
 import { parseToolCalls } from './reply-reader.ts';
 import type { ReplyParser } from './parsed-reply.ts';
 import { textToolCalls, type TextToolCallsOptions } from './text-tool-calls.ts';

@@ -9,7 +9,7 @@ import { toUiMessages } from '../stream/ui/ui-messages.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { countMessage } from '../tokens/count-message.ts';
 import { tool } from '../tool/tool.ts';
-import { parseOxygent } from '../../../presets/src/parse-oxygent.ts';
+import { parseOxygent } from '../../../presets/src/oxygent/parse-oxygent.ts';
 import type { ParsedReply } from './parsed-reply.ts';
 import { textToolCalls, type TextToolCallsOptions } from './text-tool-calls.ts';
 

@@ -1,5 +1,5 @@
 import type { ExposedAgent, OptionsOf, OutputsOf } from '../wire/exposed-agent.ts';
-import type { PagePart } from './page-part.ts';
+import type { PagePart } from './parts/page-part.ts';
 import { createRemoteAgent, type RemoteAgent } from './remote-agent.ts';
 import { linkWorker } from './worker-link.ts';
 

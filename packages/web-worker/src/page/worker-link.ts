@@ -14,7 +14,7 @@ import { sessionIdNames } from '@isoloop/core/host';
 import { isRecord } from '@isoloop/core/message';
 import { timerMs } from '@isoloop/core/wait';
 import type { ConnectOptions } from './connect-agent.ts';
-import type { PagePart } from './page-part.ts';
+import type { PagePart } from './parts/page-part.ts';
 import {
   boundaryError,
   protocol,

@@ -10,7 +10,7 @@ import {
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { parentPath } from '../../tool/context-token.ts';
-import { BoundedWaits } from '../../wait/bounded-waits.ts';
+import { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
 import { Haltable } from '../../wait/halt.ts';
 import { requireMiddleware, runOptions } from '../check-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';

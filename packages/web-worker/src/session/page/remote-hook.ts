@@ -1,7 +1,7 @@
 import { isMisuse } from '@isoloop/core/host';
 import type { AgentEvent, Awaitable } from '@isoloop/core';
 import type { Hook, HookControls } from '@isoloop/core/event';
-import type { HookPageResult, HookPageCall } from '../../page/page-hooks.ts';
+import type { HookPageResult, HookPageCall } from '../../page/parts/page-hooks.ts';
 import { isPageGone, type PageLink } from './page-link.ts';
 import type { HookEventKey, HookOffer, PageOffer } from '../../wire/protocol.ts';
 

@@ -1,7 +1,7 @@
 import { AgentError, type ChatModel } from '@isoloop/core';
 import { runInfo } from '@isoloop/core/model';
 import { isPageGone, type PageLink } from './page-link.ts';
-import type { ModelPageResult, ModelPageCall } from '../../page/page-model.ts';
+import type { ModelPageResult, ModelPageCall } from '../../page/parts/page-model.ts';
 import type { PageOffer } from '../../wire/protocol.ts';
 
 type ModelOffer = Extract<PageOffer, { readonly kind: 'model' }>;

@@ -2,7 +2,11 @@ import { acceptOutput, isToolContent } from '@isoloop/core/host';
 import type { AgentEvent, JsonValue, Tool, ToolContext, ToolSchema, ToolSet } from '@isoloop/core';
 import { isPageGone, type PageCallOptions } from './page-link.ts';
 import { pagesFor, type ToolPages } from './tool-page.ts';
-import type { ToolPageResult, PageToolProgress, ToolPageCall } from '../../page/page-tools.ts';
+import type {
+  ToolPageResult,
+  PageToolProgress,
+  ToolPageCall,
+} from '../../page/parts/page-tools.ts';
 import type { ToolOffer } from '../../wire/protocol.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { ChatModel, ReActAgent, ToolSet } from '@isoloop/core';
 import type { BeginTurnOptions } from '@isoloop/core/host';
 import type { ApprovalsOptions, ApprovalDecision } from '@isoloop/core/approval';
-import type { ApprovalPageCall } from '../../page/page-approvals.ts';
+import type { ApprovalPageCall } from '../../page/parts/page-approvals.ts';
 import { isPageGone, PageLink } from './page-link.ts';
 import type { Asker, PageOffer } from '../../wire/protocol.ts';
 import type { TabPage } from '../../wire/tab-protocol.ts';

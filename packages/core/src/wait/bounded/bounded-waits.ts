@@ -1,6 +1,6 @@
-import { misconfigured } from '../error/agent-error.ts';
-import { onAbort } from './abort.ts';
-import type { Haltable } from './halt.ts';
+import { misconfigured } from '../../error/agent-error.ts';
+import { onAbort } from '../abort.ts';
+import type { Haltable } from '../halt.ts';
 import { InnerStep } from './inner-step.ts';
 import { NestedSteps } from './nested-steps.ts';
 import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';

@@ -3,7 +3,7 @@ import { AgentError, errorText, type AgentEvent, type Awaitable } from '@isoloop
 import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/options';
 import type { ControlCall, Hook } from '@isoloop/core/event';
 import { pagePart, type PagePart } from './page-part.ts';
-import type { HookEventKey, HookOffer } from '../wire/protocol.ts';
+import type { HookEventKey, HookOffer } from '../../wire/protocol.ts';
 
 /** How long the worker waits for the hooks of a page. */
 export interface PageHooksOptions {

@@ -1,4 +1,4 @@
-import type { Haltable } from './halt.ts';
+import type { Haltable } from '../halt.ts';
 import type { NestedStep } from './nested-steps.ts';
 
 /** Stands for the value of a write that has not settled. */

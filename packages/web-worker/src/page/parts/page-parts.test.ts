@@ -22,14 +22,14 @@ import {
 import { readUIMessageStream, type UIMessage } from 'ai';
 import * as z from 'zod';
 import { expect, onTestFinished, test } from 'vitest';
-import { initialCredits } from '../wire/protocol.ts';
-import type { PageFixtureOptions } from '../../test-support/page.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { initialCredits } from '../../wire/protocol.ts';
+import type { PageFixtureOptions } from '../../../test-support/page.ts';
+import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
 
 type Connect = (options?: PageFixtureOptions, more?: Partial<ConnectOptions>) => RemoteAgent;
 
 function startWorker(): { readonly worker: Worker; readonly connect: Connect } {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../../test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

@@ -1,4 +1,4 @@
-import { markHandled } from './mark-handled.ts';
+import { markHandled } from '../mark-handled.ts';
 
 /** The step inside a wrapper. The wrapper may begin it once, and only before it ends itself. */
 export class InnerStep<In, Out> {

@@ -10,7 +10,7 @@ import { checkOptions, iterable, optional, array, type OptionTable } from '@isol
 import { jsonForm } from '@isoloop/core/message';
 import type { ContextEntry, ContextToken } from '@isoloop/core/tool';
 import { pagePart, type PagePart } from './page-part.ts';
-import type { ToolOffer } from '../wire/protocol.ts';
+import type { ToolOffer } from '../../wire/protocol.ts';
 
 /** What the tools of a page get from outside, and which of them any tab may run. */
 export interface PageToolsOptions {

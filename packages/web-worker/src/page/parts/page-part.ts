@@ -5,7 +5,7 @@ import {
   type PageOffer,
   type PageCall,
   type PageVisibility,
-} from '../wire/protocol.ts';
+} from '../../wire/protocol.ts';
 
 /**
  * Part of an agent that runs on a page: tools, hooks, approvals or a model. Created by
