@@ -30,6 +30,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'message',
     'schema',
     'wait',
+    'endpoint',
     'model',
     'tokens',
     'event',

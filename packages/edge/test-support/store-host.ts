@@ -1,7 +1,8 @@
 import { DurableObject } from 'cloudflare:workers';
+import { DurableStore } from '../src/durable/durable-store.ts';
+
 export { BriefSession, TestSession } from './agent-session.ts';
 export { FaultRunner } from './fault-runner.ts';
-import { DurableStore } from '../src/durable/durable-store.ts';
 
 /** A Durable Object with a store. Tests call the store from outside. */
 export class StoreHost extends DurableObject {

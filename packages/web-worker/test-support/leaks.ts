@@ -9,7 +9,7 @@ import { Leader } from '../src/tabs/leader.ts';
 import { RunTakeover } from '../src/tabs/run-takeover.ts';
 import { StallWatch } from '../src/tabs/stall-watch.ts';
 import { TabChannel } from '../src/tabs/tab-channel.ts';
-import { TabSession } from '../src/tabs/tab-session.ts';
+import { SharedTabHost } from '../src/tabs/shared-tab-host.ts';
 
 // The debugging protocol finds classes by global names.
 Object.assign(globalThis, {
@@ -19,7 +19,7 @@ Object.assign(globalThis, {
   Session,
   DirectHost,
   SessionRuns,
-  TabSession,
+  SharedTabHost,
   Leader,
   RunTakeover,
   TabChannel,

@@ -53,10 +53,10 @@ export {
   sessionViewOf,
   storePlace,
 } from '../memory/move/store-place.ts';
-export { changesWaitMs, keepAliveHeader, requestEndpoint } from '../model/http/endpoint-request.ts';
-export type { EndpointLimits } from '../model/http/endpoint-request.ts';
-export { valueFor } from '../model/http/per-request.ts';
-export type { PerRequest, RequestHeaders } from '../model/http/per-request.ts';
+export { changesWaitMs, keepAliveHeader, requestEndpoint } from '../endpoint/endpoint-request.ts';
+export type { EndpointLimits } from '../endpoint/endpoint-request.ts';
+export { valueFor } from '../endpoint/per-request.ts';
+export type { PerRequest, RequestHeaders } from '../endpoint/per-request.ts';
 export { errorOfResponse } from '../model/http/provider-error.ts';
 export { SseParser } from '../model/http/sse-parser.ts';
 export { clientJsonMode } from '../output/json-and-yaml-mode.ts';

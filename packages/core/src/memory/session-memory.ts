@@ -11,7 +11,7 @@ import { SyncedGroups } from './synced-groups.ts';
 import { recordsOf, type Flushes, type LogRecord, type LogNote } from './log/log-record.ts';
 import { replyStore } from './reply-store.ts';
 import { isStart } from './log/lost-start.ts';
-import { SessionLog, type FlushContext, type Log } from './log/session-log.ts';
+import { StoredLog, type FlushContext, type Log } from './log/stored-log.ts';
 import { shortId } from './log/session-keys.ts';
 import { deletedError } from './log/stored-head.ts';
 import { trackValues, valuesIn, type Values } from './log/session-values.ts';
@@ -89,7 +89,7 @@ export class SessionMemory implements LogMemory {
     this.sessionId = sessionId;
     this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };
-    this.log = new SessionLog(store, sessionId, logOptions);
+    this.log = new StoredLog(store, sessionId, logOptions);
     this.#durability = durability;
   }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { Haltable } from './halt.ts';
+import { Halting } from './halt.ts';
 
 const error = (message: string): AgentError => new AgentError('CONFIGURATION', message);
 
@@ -11,9 +11,9 @@ const moves = {
   refuse: (halt) => halt.haltWith(error('refused')),
   abort: (halt) => halt.abort('gone'),
   fail: (halt) => halt.fail(error('failed')),
-} satisfies Record<string, (halt: Haltable) => void>;
+} satisfies Record<string, (halt: Halting) => void>;
 
-function stateOf({ halt, stopped }: Haltable): string | undefined {
+function stateOf({ halt, stopped }: Halting): string | undefined {
   return 'error' in halt ? halt.error.message : stopped;
 }
 
@@ -23,7 +23,7 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
   const won = names.map((first) => [
     first,
     ...names.map((second) => {
-      const halt = new Haltable();
+      const halt = new Halting();
       moves[first](halt);
       moves[second](halt);
       return stateOf(halt);
@@ -42,7 +42,7 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
 
 test('each reason to end a run aborts the signals of those who have to stop', () => {
   const aborted = names.map((name) => {
-    const halt = new Haltable();
+    const halt = new Halting();
     moves[name](halt);
     const { signal, stopSignal, interruptSignal } = halt;
     const signals = { run: signal, stop: stopSignal, interrupt: interruptSignal };
@@ -60,7 +60,7 @@ test('each reason to end a run aborts the signals of those who have to stop', ()
 });
 
 test('the end of a run never moves back', () => {
-  const halt = new Haltable();
+  const halt = new Halting();
   expect(halt.stage).toBe('running');
   halt.enterStage('aborting');
   // The answer of an aborted run passes through `ending` late.

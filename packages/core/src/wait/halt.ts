@@ -46,7 +46,7 @@ const stages: readonly Stage[] = ['running', 'ending', 'aborting', 'over'];
  * - `failure`: the error with which the agent call rejects.
  * - `stage`: whether others may still change how the run ends.
  */
-export class Haltable {
+export class Halting {
   #halt: Halt = { kind: 'none' };
   #stage: Stage = 'running';
   #aborted = false;

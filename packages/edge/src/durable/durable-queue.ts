@@ -1,3 +1,5 @@
+import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from '@isoloop/core/host';
+
 interface Row extends Record<string, SqlStorageValue> {
   readonly id: number;
   readonly begun: number;
@@ -228,4 +230,3 @@ function joinPieces(pieces: Iterable<TurnPiece>): string {
   for (const { bytes } of pieces) text += decoder.decode(bytes, { stream: true });
   return text + decoder.decode();
 }
-import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from '@isoloop/core/host';

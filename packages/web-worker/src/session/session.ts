@@ -1,6 +1,6 @@
 import { userMessage, type AgentResult, type EventBatch } from '@isoloop/core';
 import { DirectHost, type DirectHostOptions } from './direct-host.ts';
-import { onAbort } from './runs/on-abort.ts';
+import { onAbort } from '@isoloop/core/wait';
 import { PendingRequests, type PendingRequestOptions } from './runs/pending-requests.ts';
 import { RunReaders } from './runs/run-readers.ts';
 import type { RunReader } from './runs/run-reading.ts';

@@ -5,7 +5,7 @@ import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
 import { noteRun } from '../session/log/noted-run.ts';
 import { suspendedResult } from '../session/log/logged-result.ts';
 import type { RunReaders } from '../session/runs/run-readers.ts';
-import { onAbort } from '../session/runs/on-abort.ts';
+import { onAbort } from '@isoloop/core/wait';
 import { noTab, type SessionRuns, type TaskRequest } from '../session/runs/session-runs.ts';
 import { callOptions, type Outputs } from '../wire/exposed-agent.ts';
 import type { TabSettings } from '../session/tab-options.ts';

@@ -17,7 +17,7 @@ import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
 const sessionClasses = ['Session', 'DirectHost', 'SessionRuns', 'BroadcastChannel'];
-const tabClasses = ['TabSession', 'Leader', 'RunTakeover', 'TabChannel', 'StallWatch'];
+const tabClasses = ['SharedTabHost', 'Leader', 'RunTakeover', 'TabChannel', 'StallWatch'];
 const workerClasses = [
   'MessagePort',
   'AbortController',
@@ -271,6 +271,6 @@ test('a page creates no objects of the classes for several tabs until another ta
   expect(await inspected.count(tabClasses)).toEqual(none);
   await joinAsTab(0);
   expect((await agent.call('hi')).text).toBe('two');
-  expect(await inspected.count(tabClasses)).toMatchObject({ TabSession: 1, Leader: 1 });
+  expect(await inspected.count(tabClasses)).toMatchObject({ SharedTabHost: 1, Leader: 1 });
   agent.close();
 });

@@ -13,7 +13,7 @@ import {
 } from '../wire/protocol.ts';
 import { packEvents } from '../wire/wire-events.ts';
 import { EventSender, type Encoding } from './event-sender.ts';
-import { onAbort } from '../session/runs/on-abort.ts';
+import { onAbort } from '@isoloop/core/wait';
 import type { RunReader } from '../session/runs/run-reading.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';

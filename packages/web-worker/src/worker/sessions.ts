@@ -4,7 +4,7 @@ import type { Outputs } from '../wire/exposed-agent.ts';
 import type { ConnectMessage } from '../wire/protocol.ts';
 import { Session } from '../session/session.ts';
 import type { TabSettings } from '../session/tab-options.ts';
-import { TabSession } from '../tabs/tab-session.ts';
+import { SharedTabHost } from '../tabs/shared-tab-host.ts';
 
 export interface SessionsOptions {
   readonly factory: AgentFactory | AgentFactories;
@@ -60,7 +60,7 @@ export class Sessions {
         previousClosed,
         tabs,
         lock: lock(),
-        startTabs: (direct) => new TabSession(direct),
+        startTabs: (direct) => new SharedTabHost(direct),
       }),
       connections: 0,
     };

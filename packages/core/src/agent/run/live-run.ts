@@ -11,7 +11,7 @@ import type { Msg } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
 import { parentPath } from '../../tool/context-token.ts';
 import { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
-import { Haltable } from '../../wait/halt.ts';
+import { Halting } from '../../wait/halt.ts';
 import { requireMiddleware, runOptions } from '../check-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook } from '../middleware.ts';
@@ -49,7 +49,7 @@ export class LiveRun {
 
   // Its parts.
   /** What ends the run, and how far its end has come. */
-  readonly ending: Haltable = new Haltable();
+  readonly ending: Halting = new Halting();
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: BoundedWaits;
   readonly clock: RunClock;

@@ -17,7 +17,7 @@ import { memberName, middlewareWith } from './run-setup.ts';
 import { misconfigured } from '../../error/agent-error.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import type { LiveRun } from './live-run.ts';
-import type { Haltable } from '../../wait/halt.ts';
+import type { Halting } from '../../wait/halt.ts';
 
 /** All wrappers but `wrapModel`, which wraps an object. */
 type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
@@ -122,7 +122,7 @@ const nextStep = { to: oneOf('model', 'tools') };
 const endingFields = { kind: string, reason: string };
 
 /** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
-function checkOutcome(ending: Haltable, key: StepKey, where: string, outcome: unknown): void {
+function checkOutcome(ending: Halting, key: StepKey, where: string, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') ending.signal.throwIfAborted();
   const fields = Object(outcome) as object;

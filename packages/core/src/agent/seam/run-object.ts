@@ -11,7 +11,7 @@ import { logOf, type RunLog } from './log.ts';
 import { modelOf, type RunModel } from './model.ts';
 import { promptOf, type RunPrompt } from './prompt.ts';
 import type { Run } from './run.ts';
-import { toolsOfRun, type RunTools } from './tools.ts';
+import { toolsOf, type RunTools } from './tools.ts';
 import { waitOf, type RunWait } from './wait.ts';
 
 /** The `run` that middleware and hooks get. Makes each group at its first use. */
@@ -89,7 +89,7 @@ export class RunObject implements Run {
   }
 
   get tools(): RunTools {
-    return (this.#tools ??= toolsOfRun(this.#live));
+    return (this.#tools ??= toolsOf(this.#live));
   }
 
   get model(): RunModel {

@@ -40,7 +40,7 @@ export interface RunTools {
 }
 
 /** Returns the tools of a run. */
-export function toolsOfRun(run: LiveRun): RunTools {
+export function toolsOf(run: LiveRun): RunTools {
   return {
     get current() {
       return run.tools.current;

@@ -11,7 +11,7 @@ import {
 } from '../../tool/tool-call.ts';
 import type { Next } from '../next.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import type { Haltable } from '../../wait/halt.ts';
+import type { Halting } from '../../wait/halt.ts';
 
 /** The parts of a run with which a tool call ends. */
 export type ClosingRun = Pick<
@@ -103,7 +103,7 @@ async function askAboutResult(
  * model. `message` must not quote an exception that did not come from the tool.
  */
 export function failCall(
-  ending: Haltable,
+  ending: Halting,
   toolUse: ToolUse,
   error: unknown,
   message: string,

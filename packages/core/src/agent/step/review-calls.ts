@@ -13,7 +13,7 @@ import {
   type PreparedCall,
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
-import type { Haltable } from '../../wait/halt.ts';
+import type { Halting } from '../../wait/halt.ts';
 import { requireMiddlewareOf } from '../check-options.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { OpenCalls } from '../run/open-calls.ts';
@@ -153,6 +153,6 @@ function isStopAsked({ roundJump }: OpenCalls): boolean {
  * Returns whether an interrupt or an abort ends the run. A run that is only suspended first runs
  * its open calls.
  */
-export function isEndingEarly({ aborted, interruptSignal }: Haltable): boolean {
+export function isEndingEarly({ aborted, interruptSignal }: Halting): boolean {
   return aborted || interruptSignal.aborted;
 }

@@ -8,7 +8,7 @@ export type { SealedText } from './seal.ts';
 export { SessionFold } from './session-fold.ts';
 export { makeRef, shortId, suffixOf, turnIdOf } from './session-keys.ts';
 export type { SessionKeys } from './session-keys.ts';
-export type { FlushContext, Log } from './session-log.ts';
+export type { FlushContext, Log } from './stored-log.ts';
 export { SessionStore } from './session-store.ts';
 export type { CachedBatches } from './session-store.ts';
 export type { SessionView } from './session-view.ts';

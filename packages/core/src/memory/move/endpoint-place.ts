@@ -1,7 +1,7 @@
 import { AgentError, misconfigured, type AgentErrorCode } from '../../error/agent-error.ts';
 import { checkId } from '../../error/options/check-id.ts';
-import { requestEndpoint, type EndpointLimits } from '../../model/http/endpoint-request.ts';
-import type { PerRequest, RequestHeaders } from '../../model/http/per-request.ts';
+import { requestEndpoint, type EndpointLimits } from '../../endpoint/endpoint-request.ts';
+import type { PerRequest, RequestHeaders } from '../../endpoint/per-request.ts';
 import type { SessionCopy, SessionPlace } from './session-place.ts';
 import { checkOptions } from '../../error/options/check-options.ts';
 import { either, func, object, optional, positive, string } from '../../error/options/kinds.ts';

@@ -11,7 +11,7 @@ import {
   httpModel,
   type HttpModelOptions,
 } from '../http/http-model.ts';
-import { modelHeaders } from '../http/per-request.ts';
+import { modelHeaders } from '../../endpoint/per-request.ts';
 import { dashScopeFormatter, type DashScopeEndpoint } from './dashscope-formatter.ts';
 
 /** Which model of DashScope to use, and how it thinks. */

@@ -3,7 +3,7 @@ import { anything, func, nonNegative, optional, string } from '../../error/optio
 import type { OptionTable, OtherNames } from '../../error/options/option-table.ts';
 import type { ChatModel, ModelContext, ModelFeatures, ModelRequest } from '../chat-model.ts';
 import type { Formatter } from '../formatter/formatter.ts';
-import { modelHeaders, type PerRequest, type RequestHeaders } from './per-request.ts';
+import { modelHeaders, type PerRequest, type RequestHeaders } from '../../endpoint/per-request.ts';
 import { streamReply, type HttpRequest } from './http-transport.ts';
 
 /** The kinds of `HttpModelOptions`. */

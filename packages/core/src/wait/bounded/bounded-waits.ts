@@ -1,6 +1,6 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { onAbort } from '../abort.ts';
-import type { Haltable } from '../halt.ts';
+import type { Halting } from '../halt.ts';
 import { InnerStep } from './inner-step.ts';
 import { NestedSteps } from './nested-steps.ts';
 import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';
@@ -10,7 +10,7 @@ const storePatienceMs = 250;
 
 /** What a run tells its waits. */
 interface WaitingRun {
-  readonly ending: Pick<Haltable, 'signal' | 'aborted' | 'stage' | 'fail'>;
+  readonly ending: Pick<Halting, 'signal' | 'aborted' | 'stage' | 'fail'>;
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
   /** Throws `ABORTED` after the end of the run. */

@@ -1,4 +1,4 @@
-import type { Haltable } from '../halt.ts';
+import type { Halting } from '../halt.ts';
 import type { NestedStep } from './nested-steps.ts';
 
 /** Stands for the value of a write that has not settled. */
@@ -19,7 +19,7 @@ export interface WaitOptions {
   readonly wrapper?: NestedStep;
 }
 
-type RunEnding = Pick<Haltable, 'aborted' | 'signal'>;
+type RunEnding = Pick<Halting, 'aborted' | 'signal'>;
 
 /** A wait of a run whose work has not settled. */
 export class OpenWait {

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { onAbort } from './on-abort.ts';
+import { onAbort } from '@isoloop/core/wait';
 
 /**
  * Queue that lets only one tab run at a time. Further runs of that tab do not wait here, because

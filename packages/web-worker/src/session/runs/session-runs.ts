@@ -14,7 +14,7 @@ import { timeNow, watchDeletions } from '../../store/deletions.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
 import { toOutcome, type MessageStart } from '../../wire/protocol.ts';
 import { LocalAgent, type LocalAgentOptions } from '../local-agent.ts';
-import { onAbort } from './on-abort.ts';
+import { onAbort } from '@isoloop/core/wait';
 import { ForwardedRun, type RunForwarding } from './forwarded-run.ts';
 import { RunQueue } from './run-queue.ts';
 import type { RunReaders } from './run-readers.ts';

@@ -23,7 +23,7 @@ type Role =
  * runs. When the leader ends, another tab becomes the leader and continues the interrupted run from
  * the log.
  */
-export class TabSession implements SharedHost {
+export class SharedTabHost implements SharedHost {
   readonly #options: SharedHostOptions;
   readonly #channel: TabChannel;
   readonly #stallWatch: StallWatch;

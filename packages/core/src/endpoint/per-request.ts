@@ -1,4 +1,4 @@
-import { AgentError, errorText, type AgentErrorCode } from '../../error/agent-error.ts';
+import { AgentError, errorText, type AgentErrorCode } from '../error/agent-error.ts';
 
 /** Value for a request, or a function that returns it at once or later. Called for each request. */
 export type PerRequest<T> = T | (() => T | Promise<T>);

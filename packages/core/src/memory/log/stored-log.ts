@@ -43,10 +43,10 @@ interface UnsureWrite {
 const maxReads = 3;
 
 /** The log of a session, as `SessionMemory` uses it. */
-export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> &
+export type Log = Pick<StoredLog, 'version' | 'add' | 'load' | 'flush' | 'clear'> &
   Partial<
     Pick<
-      SessionLog,
+      StoredLog,
       | 'wasDeleted'
       | 'drop'
       | 'claim'
@@ -63,7 +63,7 @@ export type Log = Pick<SessionLog, 'version' | 'add' | 'load' | 'flush' | 'clear
  * under a new key, then the head, which names the batches. The caller must run one operation at a
  * time.
  */
-export class SessionLog {
+export class StoredLog {
   readonly #store: SessionStore;
   readonly #options: SessionLogOptions;
   readonly #writerId: string;

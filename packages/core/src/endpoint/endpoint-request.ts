@@ -1,6 +1,6 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { onAbort } from '../../wait/abort.ts';
-import { Deadline } from '../../wait/deadline.ts';
+import { AgentError } from '../error/agent-error.ts';
+import { onAbort } from '../wait/abort.ts';
+import { Deadline } from '../wait/deadline.ts';
 import { valueFor, type PerRequest, type RequestHeaders } from './per-request.ts';
 
 /** How long a request to an endpoint may take. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { userMessage } from '../../message/msg.ts';
-import { openai } from '../openai/openai.ts';
-import { openaiResponses } from '../responses/openai-responses.ts';
-import { dashscope } from '../dashscope/dashscope.ts';
-import type { ChatModel } from '../chat-model.ts';
-import type { HttpModelOptions } from './http-model.ts';
+import { userMessage } from '../message/msg.ts';
+import { openai } from '../model/openai/openai.ts';
+import { openaiResponses } from '../model/responses/openai-responses.ts';
+import { dashscope } from '../model/dashscope/dashscope.ts';
+import type { ChatModel } from '../model/chat-model.ts';
+import type { HttpModelOptions } from '../model/http/http-model.ts';
 
 const models: Readonly<Record<string, (options: HttpModelOptions) => ChatModel>> = {
   openai,
