@@ -16,7 +16,7 @@ const folder = mkdtempSync(`${tmpdir()}/isoloop-templates-`);
 const said = 'The tools say:';
 
 beforeAll(async () => {
-  const names = ['core', 'react', 'web-worker', 'edge', 'create-isoloop'];
+  const names = ['core', 'react', 'web-worker', 'edge', 'openai-api', 'create-isoloop'];
   await run(
     root,
     'npm',
@@ -253,7 +253,7 @@ test('the template "assistant" asks the model in .env.local, shows errors, drops
 let endpoint: Promise<string> | undefined;
 
 test('the template "endpoint" has a stand-in without a key, runs approved calls, and refuses others', async () => {
-  endpoint ??= create('endpoint', ['core', 'edge']);
+  endpoint ??= create('endpoint', ['core', 'edge', 'openai-api']);
   const { url, token } = await serve(await endpoint);
   const authorization = { authorization: `Bearer ${token}` };
   const headers = { 'x-isoloop-session': 'first' };
@@ -282,7 +282,7 @@ test('the template "endpoint" has a stand-in without a key, runs approved calls,
 });
 
 test('the template "endpoint" asks the model if it has a key, and says if the key is refused', async () => {
-  endpoint ??= create('endpoint', ['core', 'edge']);
+  endpoint ??= create('endpoint', ['core', 'edge', 'openai-api']);
   const { url, token } = await serve(await endpoint, `${inject('heldModelUrl')}/v1`);
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: token, maxRetries: 0 });
   const complete = (content: string) =>
