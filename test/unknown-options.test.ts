@@ -270,7 +270,7 @@ const data =
   'keyValueStoreConformance latestMessages logMemoryOf logText mapTexts ' +
   'markAsProgram maskParameters maskSecrets maxTokensFieldOf mayAskForApproval ' +
   'mergeKey messageIdOf messagesOf metadataOf ' +
-  'monotonicNow nestedWraps objectInput objectWriterOf omitUndefined ' +
+  'monotonicNow onAbort nestedWraps objectInput objectWriterOf omitUndefined ' +
   'oneOf openToolUses optional outputItems outputText pairedForModel ' +
   'parametersIssue parseErrorText parseHistory parseJson parseMessages ' +
   'parseToolCalls partialOutput pauseNextCall profileFor ' +
