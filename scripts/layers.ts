@@ -87,6 +87,11 @@ const exceptions: readonly LayerException[] = [
     reason: 'details of an error are JSON',
   },
   {
+    from: 'core/src/agent/kernel-options.ts',
+    to: 'core/src/react-agent/agent-options.ts',
+    reason: 'presets set options of ReActAgent, and middleware reads them from `run.options`',
+  },
+  {
     from: 'core/src/model/responses',
     to: 'core/src/model/openai',
     values: true,

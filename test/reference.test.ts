@@ -12,7 +12,7 @@ import { keyPrefix as documentPrefix } from '../packages/recall/src/search/keywo
 import { eventHandlers } from '../packages/core/src/event/check-hook.ts';
 import { asParagraph, readDocComment } from '../scripts/docs/reference/doc-comment.ts';
 import { DeclarationFile } from '../scripts/docs/reference/declaration-file.ts';
-import { memberGroupsOf } from '../scripts/docs/reference/members.ts';
+import { memberGroupsOf, type MemberGroup } from '../scripts/docs/reference/members.ts';
 import { NameLinks } from '../scripts/docs/reference/name-links.ts';
 import { readReference } from '../scripts/docs/reference/reference-pages.ts';
 import { signatureOf } from '../scripts/docs/reference/signature.ts';
@@ -53,12 +53,16 @@ test('each export has a heading on the page of its entry, at the anchor to which
 });
 
 test('the reference shows inherited options with their defaults, without those that a type omits', () => {
-  const [own, kernel, ...others] = memberGroupsOf(declarationOf('AgentOptions'));
-  expect(own?.members.map(({ name }) => name)).toEqual(['limits']);
+  const [kernel, defaults, standard] = memberGroupsOf(declarationOf('AgentOptions'));
   expect(kernel?.from).toBe('KernelOptions');
-  const names = [kernel!, ...others].flatMap(({ members }) => members).map(({ name }) => name);
-  expect(names).toEqual(expect.arrayContaining(['model', 'tools', 'use', 'whenBusy']));
-  expect(names.filter((name) => name === 'limits')).toEqual([]);
+  expect(defaults?.from).toBe('KernelDefaults');
+  expect(standard?.from).toBe('StandardOptions');
+  const namesIn = (...groups: readonly MemberGroup[]): readonly string[] =>
+    groups.flatMap(({ members }) => members).map(({ name }) => name);
+  const names = namesIn(kernel!, defaults!);
+  expect(names).toEqual(expect.arrayContaining(['model', 'tools', 'use']));
+  expect(names.filter((name) => ['limits', 'whenBusy'].includes(name))).toEqual([]);
+  expect(namesIn(standard!)).toEqual(expect.arrayContaining(['limits', 'whenBusy']));
   const limits = declarationOf('KernelLimits', '@isoloop/core/agent');
   const replyLength = memberGroupsOf(limits)[0]?.members.find(({ name }) => name === 'replyLength');
   expect(replyLength?.signature).toBe('replyLength?: number');

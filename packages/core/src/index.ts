@@ -1,4 +1,4 @@
-export type { AgentOptions, CallOptions } from './react-agent/react-agent.ts';
+export type { AgentOptions, CallOptions } from './react-agent/agent-options.ts';
 export { AgentStream } from './event/readers/agent-stream.ts';
 export { ReActAgent } from './react-agent/react-agent.ts';
 export { AgentError, errorText } from './error/agent-error.ts';
@@ -8,7 +8,7 @@ export type { AgentResult, StopReason } from './event/agent-result.ts';
 export type { Awaitable, Hooks } from './event/hook.ts';
 export type { InterruptRequest } from './event/interrupt-request.ts';
 export type { Decision, PendingCall } from './event/pending-call.ts';
-export type { AgentLimits } from './react-agent/react-agent.ts';
+export type { AgentLimits } from './react-agent/agent-options.ts';
 export type { AgentInput, PlainMessage } from './event/agent-input.ts';
 export type { OnLimit } from './answer/on-limit.ts';
 export type { AgentHook, Middleware, UseList } from './agent/middleware.ts';

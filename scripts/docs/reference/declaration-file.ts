@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path/posix';
 import { parseSync, type ESTree } from 'vite';
-import { findFiles } from '../../find-files.ts';
 
 /** A top-level declaration of a `.d.ts` file. */
 export type DeclarationNode =
@@ -22,8 +21,6 @@ export interface Declaration {
 /** A parsed `.d.ts` file. TypeScript has already written the type of each export into it. */
 export class DeclarationFile {
   private static readonly files = new Map<string, DeclarationFile>();
-  /** Interfaces that other modules extend, by file and name. */
-  private static readonly additions = new Map<string, Declaration[]>();
 
   readonly path: string;
   readonly source: string;
@@ -54,19 +51,6 @@ export class DeclarationFile {
     const file = new DeclarationFile(path);
     this.files.set(path, file);
     return file;
-  }
-
-  /** Reads the files below a folder that add members to interfaces of other files. */
-  static readAdditions(folder: string): void {
-    for (const file of findFiles('**/*.d.ts', { folder })) {
-      const path = `${folder}/${file}`;
-      if (readFileSync(path, 'utf8').includes('declare module')) this.read(path);
-    }
-  }
-
-  /** Returns the parts of an interface that other files add to it. */
-  static additionsTo({ name, file }: Declaration): readonly Declaration[] {
-    return this.additions.get(`${file.path} ${name}`) ?? [];
   }
 
   /** Returns the text of the documentation comment above a node. */
@@ -100,8 +84,6 @@ export class DeclarationFile {
         this.imports.set(specifier.local.name, [statement.source.value, name]);
       }
     }
-    if (statement.type === 'TSModuleDeclaration' && statement.kind !== 'global')
-      this.keepAdditions(statement);
     if (statement.type !== 'ExportNamedDeclaration') {
       this.keep(statement, statement.start);
       return;
@@ -111,18 +93,6 @@ export class DeclarationFile {
     if (statement.declaration === null) return;
     for (const name of this.keep(statement.declaration, statement.start))
       exports.set(name, [undefined, name]);
-  }
-
-  private keepAdditions({ id, body }: ESTree.TSModuleDeclaration): void {
-    if (id.type !== 'Literal' || body?.type !== 'TSModuleBlock') return;
-    const target = join(dirname(this.path), id.value.replace(/\.ts$/, '.d.ts'));
-    for (const node of body.body) {
-      if (node.type !== 'TSInterfaceDeclaration') continue;
-      const { name } = node.id;
-      const key = `${target} ${name}`;
-      const known = DeclarationFile.additions.get(key) ?? [];
-      DeclarationFile.additions.set(key, [...known, { name, nodes: [node], file: this }]);
-    }
   }
 
   /** Keeps a declaration. Its documentation stands before `start`, the start of the statement. */

@@ -1,6 +1,6 @@
 import type { ESTree } from 'vite';
 import { asParagraph, readDocComment } from './doc-comment.ts';
-import { DeclarationFile, type Declaration, type DeclarationNode } from './declaration-file.ts';
+import type { Declaration, DeclarationFile, DeclarationNode } from './declaration-file.ts';
 import { oneLine } from './signature.ts';
 
 /** A field or method of a type or class. */
@@ -22,13 +22,9 @@ export interface MemberGroup {
 /** Returns the public members of a declaration, and those of its bases that have declarations. */
 export function memberGroupsOf(declaration: Declaration): readonly MemberGroup[] {
   const node = declaration.nodes[0];
-  const written = node
+  const own = node
     ? withDocsOf(interfacesOf(node, declaration), ownMembers(node, declaration.file))
     : [];
-  const added = DeclarationFile.additionsTo(declaration).flatMap(({ nodes, file }) =>
-    nodes.flatMap((part) => ownMembers(part, file)),
-  );
-  const own = [...written, ...added];
   const seen = new Set(own.map(({ name }) => name));
   const groups: MemberGroup[] = [{ members: own }];
   for (const base of node ? basesOf(node, declaration.file) : []) {

@@ -32,8 +32,6 @@ export interface Reference {
  * package, and an index. Throws if the declaration of an export is missing.
  */
 export function readReference(): Reference {
-  for (const folder of packageFolders)
-    DeclarationFile.readAdditions(`${root}/packages/${folder}/dist`);
   const entries = packageFolders.flatMap(entriesOf);
   const items = entries.flatMap(itemsOf);
   const exported = new Set(items.map(({ name }) => name));

@@ -1,7 +1,6 @@
 export { Agent } from './agent.ts';
 export type {
   AgentDefaults,
-  FeatureOptions,
   KernelCallOptions,
   KernelLimits,
   KernelOptions,

@@ -1,6 +1,7 @@
 import type { ExtendedMemory } from '../memory/memory.ts';
 import type { ChatModel, GenerateOptions, GenerateSettings } from '../model/chat-model.ts';
 import { defaultReplyLength } from '../model/reply/reply-length.ts';
+import type { StandardCallOptions, StandardOptions } from '../react-agent/agent-options.ts';
 import type { ContextEntry } from '../tool/context-token.ts';
 import type { ToolSource } from '../tool/tool.ts';
 import { monotonicNow } from '../wait/monotonic.ts';
@@ -73,24 +74,12 @@ export interface KernelDefaults {
   readonly recoveryMessage: string;
 }
 
-/**
- * Options that the middleware of this package adds to the kernel's, declared in their files by
- * declaration merging, and read from `run.options`. `ReActAgent` takes them. Your own
- * middleware takes options as arguments of its function.
- */
-export interface FeatureOptions {}
-
-/**
- * Options of one agent call that middleware reads from `run.options`, declared in the same way.
- */
-export interface FeatureCallOptions {}
-
 /** All options that a middleware may set in its `defaults`. */
-export type AgentDefaults = KernelDefaults & FeatureOptions;
+export type AgentDefaults = KernelDefaults & StandardOptions;
 
 /** Options that a middleware may set, completed with the defaults of middleware and kernel. */
 export type CompletedOptions = Partial<AgentDefaults> &
-  FeatureCallOptions &
+  StandardCallOptions &
   KernelDefaults & {
     readonly limits: Required<KernelLimits>;
     readonly generate: GenerateOptions;

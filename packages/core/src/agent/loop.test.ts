@@ -11,7 +11,7 @@ import { calls, eventsOf, scriptedAgent } from '../../../../test/support/scripte
 import { rolesOf } from '../../../../test/roles-of.ts';
 import type { Middleware, RequestDraft, Run } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
-import type { AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
 
 const external = tool({ name: 'external', description: '', input: {} });
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {

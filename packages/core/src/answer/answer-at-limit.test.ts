@@ -8,7 +8,7 @@ import { orderFaults } from '../../../../test/support/order-faults.ts';
 import { historyFaults, requestFaults } from '../../../../test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import type { AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { answerAtLimit } from './answer-at-limit.ts';

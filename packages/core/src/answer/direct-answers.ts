@@ -6,16 +6,6 @@ import { isObjectOrArray, parseJson } from '../message/json.ts';
 import { contentText } from '../message/media/media.ts';
 import { toolOf } from '../tool/set/tool-set.ts';
 
-declare module '../agent/kernel-options.ts' {
-  interface FeatureOptions {
-    /**
-     * Whether tool results become the answer. Overrides each tool's own `returnDirect`. The option
-     * of an agent call overrides both.
-     */
-    readonly returnDirect?: ReturnDirect;
-  }
-}
-
 /**
  * Whether tool results become the answer without another model request (OxyGent: `trust_mode`).
  * `true`: results of every tool. `false`: results of no tool. A function decides for each result;

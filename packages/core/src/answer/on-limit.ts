@@ -4,16 +4,6 @@ import type { AgentErrorData } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 
-declare module '../agent/kernel-options.ts' {
-  interface FeatureOptions {
-    /**
-     * Function that gives the answer at the limit of iterations or tokens.
-     * @default summarize()
-     */
-    readonly onLimit?: OnLimit;
-  }
-}
-
 /**
  * The last reply of an agent call that reached a limit. `incomplete`: an interrupt or abort ended
  * it; `message` is the part that readers have, if any. `output` is the typed value, and `error`

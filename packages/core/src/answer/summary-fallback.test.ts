@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { orderFaults } from '../../../../test/support/order-faults.ts';
-import type { AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { userErrorText } from '../error/user-error-text.ts';
 import type { AgentEvent } from '../event/agent-event.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { structured } from '../output/structured.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';

@@ -10,7 +10,8 @@ import { historyFaults, requestFaults } from '../../../../test/support/history-f
 import { orderFaults } from '../../../../test/support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 import type { ApprovalDecision } from './ask-approver.ts';

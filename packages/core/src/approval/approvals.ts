@@ -18,13 +18,6 @@ import { deferredRounds } from './deferred-rounds.ts';
 // `approvalRules()` says for 2 and 3 which calls need an approval. Those that 3 has cleared need none
 // any more.
 
-declare module '../agent/kernel-options.ts' {
-  interface FeatureOptions {
-    /** Default of the option `deferRound` of `approvals()`. */
-    readonly deferRound?: boolean;
-  }
-}
-
 /** Which tool calls need an approval, and who decides about them. */
 export interface ApprovalsOptions {
   /**

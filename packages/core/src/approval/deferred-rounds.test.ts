@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { decideForMessage } from './decide-for-message.ts';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { Decision } from '../event/pending-call.ts';

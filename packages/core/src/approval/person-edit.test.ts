@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type AgentOptions, ReActAgent } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import type { Memory } from '../memory/memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { adoptRecords } from '../memory/adopt-records.ts';

@@ -1,6 +1,6 @@
 import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
-import type { AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';

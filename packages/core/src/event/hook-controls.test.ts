@@ -1,5 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest';
-import { type AgentOptions, ReActAgent } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { HookControls, HookEvent, Hooks } from './hook.ts';

@@ -2,7 +2,8 @@ import { agentscope } from '@isoloop/presets';
 import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import { prepending } from '../../../../test/support/prepending.ts';
-import { type AgentOptions, ReActAgent } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import {
   systemMessage,

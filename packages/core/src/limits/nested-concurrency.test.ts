@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { agentTool } from '../several/agent-tool.ts';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { arcReactor, oxygent } from '@isoloop/presets';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';

@@ -13,12 +13,6 @@ export const runLimitOptions: OptionTable<RunLimits> = {
   tokens: optional(nonNegative),
 };
 
-declare module '../agent/kernel-options.ts' {
-  interface FeatureOptions {
-    readonly limits?: RunLimits;
-  }
-}
-
 /** Limits that count what one agent call uses. */
 export interface RunLimits {
   /**

@@ -18,7 +18,8 @@ import { wrapModel } from '../model/wrap-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { agentTool } from '../several/agent-tool.ts';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.ts';
 

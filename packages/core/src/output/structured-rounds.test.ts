@@ -6,7 +6,8 @@ import { assistantMessage, userMessage, textOf, toolResultsOf } from '../message
 import type { SchemaLike } from '../schema/schema.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { structured, type StructuredOptions } from './structured.ts';
 

@@ -1,14 +1,12 @@
-import { directAnswers, type ReturnDirect } from '../answer/direct-answers.ts';
+import { directAnswers } from '../answer/direct-answers.ts';
 import { isApprovals } from '../approval/approving-agent.ts';
 import { basicApprovals } from '../approval/basic-approvals.ts';
 import { addDecisions } from '../approval/decided-input.ts';
-import { checkClientTexts, type ClientText } from '../prompt/client-texts.ts';
+import { checkClientTexts } from '../prompt/client-texts.ts';
 import { instructions } from '../prompt/instructions.ts';
 import { answerAtLimit } from '../answer/answer-at-limit.ts';
 import { runLimits, type RunLimits, runLimitOptions } from '../limits/run-limits.ts';
-import type { NoSchema, OutputMode } from '../output/output-mode.ts';
 import { allowedTools } from '../selection/allowed-tools.ts';
-import { retrievalRole } from '../prompt/retrieval-role.ts';
 import type { ToolSource } from '../tool/tool.ts';
 import { steering } from '../steering/steering.ts';
 import { Agent } from '../agent/agent.ts';
@@ -21,65 +19,17 @@ import {
   type AgentTables,
 } from '../agent/check-options.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
-import type { FeatureOptions } from './feature-options.ts';
-import type { KernelCallOptions, KernelLimits, KernelOptions } from '../agent/kernel-options.ts';
+import type { AgentLimits, AgentOptions, CallOptions } from './agent-options.ts';
+import type { KernelCallOptions, KernelOptions } from '../agent/kernel-options.ts';
 import { definePreset } from '../agent/use-list.ts';
 import type { Middleware, UseList } from '../agent/middleware.ts';
 import { invalidInput } from '../error/agent-error.ts';
 import type { AgentResult } from '../event/agent-result.ts';
-import type { Decision } from '../event/pending-call.ts';
 import type { InterruptRequest } from '../event/interrupt-request.ts';
 import { omitUndefined } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { anything, array, boolean, either, func, oneOf, optional } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
-
-/** Where an agent call has to stop: iterations, tool calls, tokens, time and lengths. */
-export type AgentLimits = KernelLimits & RunLimits;
-
-/**
- * What a `ReActAgent` is made of: its model and tools, its memory and limits, and middleware in
- * `use`. `S`: type of the tools.
- */
-export interface AgentOptions<S extends ToolSource = ToolSource>
-  extends Omit<KernelOptions<S>, 'whenBusy' | 'limits'>, Omit<FeatureOptions, 'limits'> {
-  /** Limits of an agent call. They override a preset's values, field by field. */
-  readonly limits?: AgentLimits;
-}
-
-/**
- * Options of one agent call, such as a time limit, a typed value or other model settings. They
- * override those of the agent.
- *
- * @example
- * const { output } = await agent.call('How warm is it?', { output: structured(schema), signal });
- */
-export interface CallOptions<T = unknown> extends KernelCallOptions {
-  /**
-   * Names of the tools that this agent call may use. Unknown names are ignored. Default: all active
-   * tools.
-   */
-  readonly allowTools?: readonly string[];
-  /** Whether tool results become the answer of this agent call. Overrides the agent's setting. */
-  readonly returnDirect?: ReturnDirect;
-  /**
-   * Decisions about all open tool calls, if the input is a new message. The agent carries out the
-   * decisions first. Without a new message, the decisions are ignored.
-   */
-  readonly decisions?: readonly Decision[] | undefined;
-  /**
-   * Messages to place after the system prompt in all model requests of this agent call. The guards
-   * get them with the input. They are never stored.
-   */
-  readonly instructions?: readonly Msg[];
-  /**
-   * More texts of a client that the model will read, such as the schemas of the client's tools. The
-   * guards get them with the input. For hosts.
-   */
-  readonly clientTexts?: readonly ClientText[];
-  /** Output mode that gives the result a typed value. Example: `structured(schema)`. */
-  readonly output?: NoSchema & OutputMode<T>;
-}
 
 /**
  * One middleware of `standard()`, with the options of an agent, of its limits and of an agent call
@@ -110,7 +60,7 @@ const agentOptions: OptionTable<AgentOptions> = {
   interruptWhenIdle: optional(func),
   returnDirect: optional(either(boolean, func)),
   onLimit: optional(func),
-  ...retrievalRole,
+  retrievalRole: optional(oneOf('user', 'system')),
 };
 
 const agentLimits: OptionTable<AgentLimits> = { ...kernelLimits, ...runLimitOptions };

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { errorText } from '../error/agent-error.ts';
 import { approvals } from '../approval/approvals.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { ReActAgent, type AgentOptions } from './react-agent.ts';
+import type { AgentOptions } from './agent-options.ts';
+import { ReActAgent } from './react-agent.ts';
 
 const make = (options: Partial<AgentOptions>, removed: string): ReActAgent =>
   new ReActAgent({

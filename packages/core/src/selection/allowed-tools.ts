@@ -1,16 +1,6 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { allowTools } from '../tool/set/tool-set.ts';
 
-declare module '../agent/kernel-options.ts' {
-  interface FeatureCallOptions {
-    /**
-     * Names of the tools that the agent call may use. Middleware that brings its own tools reads
-     * it.
-     */
-    readonly allowTools?: readonly string[];
-  }
-}
-
 /**
  * Lets an agent call use only the tools of these names. Begins with the run, so it hides no tool
  * that middleware adds later.

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { structured } from '../output/structured.ts';
 import type { AgentError } from '../error/agent-error.ts';

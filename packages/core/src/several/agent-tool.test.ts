@@ -18,7 +18,8 @@ import { tool, type Tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import type { Run } from '../agent/middleware.ts';
 
 const call = (message: string, session_id?: string, id?: string) => ({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { EchoMemory } from '../../../edge/src/kv/log/echo-memory.ts';
 import type { KeyValueStore } from '../memory/store/key-value-store.ts';
 import type { LogMemory, Memory } from '../memory/memory.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { approvals } from '../approval/approvals.ts';

@@ -1,6 +1,7 @@
 import type { Middleware } from '../agent/middleware.ts';
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf } from '../message/msg.ts';
 import { springAiAlibaba } from '@isoloop/presets';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { textOf, userMessage } from '../message/msg.ts';

@@ -3,34 +3,10 @@ import type { Middleware, Run } from '../agent/middleware.ts';
 import { type AnswerEnd, type Next, isEnding, isNewAnswer } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
 import type { JoiningCall } from '../agent/run/inbox.ts';
-import type { CheckedInterrupt, InterruptRequest } from '../event/interrupt-request.ts';
+import type { CheckedInterrupt } from '../event/interrupt-request.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import { abortable } from '../wait/abort.ts';
-import type { Agent } from '../agent/agent.ts';
-import type { Msg } from '../message/msg.ts';
 import { SteeredRun } from './steered-run.ts';
-
-declare module '../agent/kernel-options.ts' {
-  interface FeatureOptions {
-    /**
-     * What `interrupt()` does if no agent call runs, for example `pauseNextCall`. Returns whether
-     * it accepts the request. Default: `interrupt()` returns false.
-     */
-    readonly interruptWhenIdle?: (
-      agent: Agent,
-      request: string | Msg | InterruptRequest,
-    ) => boolean;
-    /**
-     * What happens to a new agent call while another one runs. `reject` (default): the new call
-     * fails with `AGENT_BUSY` and changes nothing. `queue`: the new call waits for its turn.
-     * `inject`: the running call takes the messages of the new call once the guards accept them.
-     * Both calls resolve with the same result. If a guard rejects the messages, only the new call
-     * is rejected. With `inject`, a new call with decisions or instructions waits for its turn. A
-     * new call also waits for its turn if the running call ends without its messages.
-     */
-    readonly whenBusy?: 'reject' | 'queue' | 'inject';
-  }
-}
 
 /**
  * Lets others steer a running agent call: pause it, and add messages to it. `ReActAgent` has this

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { agentTool } from '../several/agent-tool.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Hook } from '../event/hook.ts';

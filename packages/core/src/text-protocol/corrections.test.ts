@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { answersOnly } from '../context/history-views.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf, type Msg } from '../message/msg.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { agentTool } from '../several/agent-tool.ts';
-import { ReActAgent, type AgentOptions } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { recentQuestions, retrieval } from '@isoloop/recall';
 import { structured } from '../output/structured.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { type AgentOptions, ReActAgent } from '../react-agent/react-agent.ts';
+import type { AgentOptions } from '../react-agent/agent-options.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
 import { clearToolResults } from '../context/clear-tool-results.ts';
 import { piiRule, outputGuards } from '@isoloop/guards';
 import { textOf, toolUsesOf } from '../message/msg.ts';

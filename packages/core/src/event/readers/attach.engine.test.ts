@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import type { AgentEvent } from '../agent-event.ts';
 import type { ModelDelta } from '../../model/chat-model.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { type AgentOptions, ReActAgent } from '../../react-agent/react-agent.ts';
+import type { AgentOptions } from '../../react-agent/agent-options.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import type { AgentStream } from './agent-stream.ts';
 
 const setUp = (replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) =>

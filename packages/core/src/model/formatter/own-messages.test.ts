@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ReActAgent, type AgentOptions, type CallOptions } from '../../react-agent/react-agent.ts';
+import type { AgentOptions, CallOptions } from '../../react-agent/agent-options.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { summarizeHistory } from '../../context/summarize-history.ts';
 import { outputGuards, lengthRule } from '@isoloop/guards';
 import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';

@@ -3,7 +3,8 @@ import * as z from 'zod';
 import { openai } from './openai.ts';
 import { openaiResponses } from '../responses/openai-responses.ts';
 import type { AgentHook } from '../../agent/middleware.ts';
-import { ReActAgent, type AgentOptions } from '../../react-agent/react-agent.ts';
+import type { AgentOptions } from '../../react-agent/agent-options.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { tool } from '../../tool/tool.ts';
 import type { Fetch } from '../http/http-model.ts';
 

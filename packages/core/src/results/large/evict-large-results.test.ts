@@ -6,7 +6,8 @@ import { historyFaults } from '../../../../../test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import { tool, type ToolOutput } from '../../tool/tool.ts';
-import { type AgentOptions, ReActAgent } from '../../react-agent/react-agent.ts';
+import type { AgentOptions } from '../../react-agent/agent-options.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { evictLargeResults, type EvictLargeResultsOptions } from './evict-large-results.ts';
 
 const numbered = (count: number): string =>
