@@ -40,7 +40,7 @@ function valuesBy<T>(keyOf: (live: LiveRun) => object, begin: (run: Run) => T) {
   };
 }
 
-/** Returns what is behind a `run`. Throws `CONFIGURATION` unless the loop made the object. */
+/** Returns the loop's own object for a `run`. Throws `CONFIGURATION` unless the loop made `run`. */
 export function liveRunOf(run: RunInfo): LiveRun {
   const live = RunObject.liveRunOf(Object(run) as object);
   if (live) return live;

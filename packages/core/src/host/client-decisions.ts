@@ -45,7 +45,8 @@ export async function acceptDecisions(
   const validDecisions: Decision[] = [];
   for (const [index, decision] of sentDecisions.entries()) {
     const isTwice = validDecisions.some(({ toolUseId }) => toolUseId === decision.toolUseId);
-    const problem = isTwice ? 'is decided twice' : await problemOf(decision);
+    let problem: string | undefined = 'is decided twice';
+    if (!isTwice) problem = await problemOf(decision);
     if (isHistory && decision.type === 'result' && problem === notOpen) continue;
     if (problem) throw decisionError(decision, problem, params[index]);
     validDecisions.push(decision);

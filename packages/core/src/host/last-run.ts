@@ -29,7 +29,8 @@ export async function pendingCallsOf({
 }: Pick<Agent, 'memory'> & Partial<Pick<Agent, 'status' | 'busy'>>): Promise<
   readonly PendingCall[]
 > {
-  const view = busy ? undefined : await storedView(memory);
+  let view: SessionView | undefined;
+  if (!busy) view = await storedView(memory);
   const calls = view?.calls ?? status?.calls ?? new Map<string, never>();
   return [...calls.values()].flatMap(({ pending }) => pending ?? []);
 }

@@ -43,7 +43,8 @@ export function bestOf(search: ToolSelector, options: ByWordsOptions): ToolSelec
   const { maxTools = 10, evenWhenFew = false } = options;
   return async (question, tools, context) => {
     const isFew = tools.length <= maxTools && !evenWhenFew;
-    const found = isFew ? [] : await search(question, tools, context);
+    let found: readonly string[] = [];
+    if (!isFew) found = await search(question, tools, context);
     return found.length ? found.slice(0, maxTools) : tools.map(({ name }) => name);
   };
 }

@@ -31,8 +31,8 @@ export interface PostedConversation {
 }
 
 /**
- * Answers a request that contains the whole conversation, of which nothing is stored. The run ends
- * if the client disconnects. The system messages of the client become user messages, unless
+ * Answers a request that contains the whole conversation. Nothing is stored. The run ends if the
+ * client disconnects. The system messages of the client become user messages, unless
  * the endpoint has `systemMessages: 'keep'`.
  */
 export function answerConversation(

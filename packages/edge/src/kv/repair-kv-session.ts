@@ -31,7 +31,8 @@ export async function repairKvSession(
   const reader = new BranchReader(store, { now: Date.now, staleMs: 0 });
   const { head, error } = await store.parseHead(await store.head(), { isRepair: true });
   // Without a readable head, the last turn is in the store's key list.
-  const last = head && !error ? undefined : await lastTurn(store, reader, errors);
+  let last: Branch | undefined;
+  if (!head || error) last = await lastTurn(store, reader, errors);
   const branch = last ?? (head && (await reader.readBranch(head)));
   const headError = error ?? (last && damageError(store.keys.head));
   if (headError) errors.push(headError);

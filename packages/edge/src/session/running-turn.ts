@@ -1,4 +1,4 @@
-import type { Memory, ReActAgent } from '@isoloop/core';
+import type { Memory, Msg, ReActAgent } from '@isoloop/core';
 import {
   answerSoFar,
   bringsMessage,
@@ -137,7 +137,8 @@ export class RunningTurn {
     };
     // A message that has to wait for results shows its clients nothing of this attempt.
     if (this.isAccepted) agent.addHook({ on: { 'pre-reasoning': open, 'pre-acting': open } });
-    const earlierMessages = needsModel ? [] : await answerSoFar(agent.memory);
+    let earlierMessages: readonly Msg[] = [];
+    if (!needsModel) earlierMessages = await answerSoFar(agent.memory);
     const stream = agent.stream(input, { ...call?.options, decisions, detached: true, signal });
     this.live = { turn, agent, stream, call, earlierMessages };
     if (!this.isAccepted) onOpen(this.live);

@@ -99,7 +99,8 @@ export class TurnRunner {
     });
     this.#runQueue();
     if (!awaitedTurn) return queuedResponse();
-    return liveResponse(isWaiting ? awaitedTurn : await awaitedTurn, { format, settings });
+    if (isWaiting) return liveResponse(awaitedTurn, { format, settings });
+    return liveResponse(await awaitedTurn, { format, settings });
   }
 
   /** Takes a turn out of the queue unless it runs. Returns whether it was there. */

@@ -70,10 +70,11 @@ export async function liveResponse(
   // A turn within its request cannot be rejoined. Its `events` still have the id, so that a client
   // that lost its connection starts no second turn.
   const hasEventIds = format.kind === 'events' || (format.kind === 'ui' && !inRequest);
+  let opened: AsyncIterator<EventBatch> = batches;
+  // A client that reconnects may have seen all events, so no opening batch may come.
+  if (!isWaiting && !rejoin) opened = await awaitOpening(batches, (batch) => opens(format, batch));
   return eventStreamResponse(format, {
-    // A client that reconnects may have seen all events, so no opening batch may come.
-    batches:
-      isWaiting || rejoin ? batches : await awaitOpening(batches, (batch) => opens(format, batch)),
+    batches: opened,
     encode: (batch) => encode(batch),
     eventId: (batch) => (live && hasEventIds ? eventIdOf(live.stream, batch) : undefined),
     keepAliveMs: settings.limits.keepAliveMs,

@@ -18,7 +18,7 @@ export function finalWithoutTools(): Middleware {
       const message = withoutCalls(reply.message, givesAnswer);
       const isChanged = message !== reply.message;
       if (isChanged) await run.events.emit('step-reset', { reason: 'final', replacement: message });
-      // What is left of the reply needs no correction.
+      // The rest of the reply needs no correction.
       const isFinal = isChanged || !message.content.length;
       return next(isFinal ? { ...reply, message, isFinal } : reply);
     },

@@ -4,7 +4,7 @@ import type { ChatGate } from './chat-gate.ts';
 import type { ChatStore } from '../chat/chat-store.ts';
 import { isRefusal } from '../source/lost-connection.ts';
 
-/** The stored conversations, of which the chat shows one. */
+/** The stored conversations. The chat shows one of them. */
 export class ChatSessions {
   readonly #connection: ChatConnection;
   readonly #gate: ChatGate;

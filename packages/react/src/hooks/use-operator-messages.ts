@@ -76,7 +76,8 @@ async function follow(
   /** Looks until the page is hidden, or until it fails. */
   const look = async (visible: AbortSignal): Promise<void> => {
     const lock = `${channel.name}:${user}:changes`;
-    const release = user === null ? undefined : await takeLock(lock, { signal: visible });
+    let release: (() => void) | undefined;
+    if (user !== null) release = await takeLock(lock, { signal: visible });
     try {
       while (!visible.aborted) {
         const isKnown: boolean = user !== null;

@@ -47,7 +47,8 @@ export class HeldMessages {
   /** Runs the job while no other tab sends a held message. */
   async sendAlone(job: () => Promise<void>): Promise<void> {
     const { isShared, prefix } = this.#place;
-    const release = isShared ? await takeLock(prefix, {}) : undefined;
+    let release: (() => void) | undefined;
+    if (isShared) release = await takeLock(prefix, {});
     try {
       await job();
     } finally {

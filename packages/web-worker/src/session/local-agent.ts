@@ -119,7 +119,8 @@ export class LocalAgent {
     switch (task.type) {
       case 'run':
         return this.run(controller, async (agent) => {
-          const start = isOfLog(task.input) ? await shownSoFar(agent) : {};
+          let start: MessageStart = {};
+          if (isOfLog(task.input)) start = await shownSoFar(agent);
           const options = callOptions(task.options, controller, this.#options.outputs);
           return forward(agent.stream(task.input, options), start);
         });

@@ -179,7 +179,8 @@ export class RunTakeover {
     const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
     const result = runs.continueRun(controller, async (agent, onStart, onShown) => {
-      const earlierStart = seenEvents.length ? activeRun.start : await shownSoFar(agent);
+      let earlierStart = activeRun.start;
+      if (!seenEvents.length) earlierStart = await shownSoFar(agent);
       const start = { ...earlierStart, continues: true };
       const options = callOptions({ output: outputName }, controller, outputs);
       // The agent then knows the tools of this page, and whether the page is gone.

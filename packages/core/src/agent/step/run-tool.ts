@@ -45,7 +45,8 @@ async function startTool(
   const { prepared } = call;
   // An earlier call may have changed the tools, for example their groups.
   const isSame = prepared.ok && run.tools.current.find(prepared.toolUse.name) === prepared.tool;
-  const current = isSame ? prepared : await prepare(run, prepared.toolUse);
+  let current = prepared;
+  if (!isSame) current = await prepare(run, prepared.toolUse);
   if (!current.ok) return errorResult(current.toolUse, current.problem);
   const { state } = call.open;
   const toolCall: ToolCall = {
