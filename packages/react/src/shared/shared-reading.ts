@@ -27,8 +27,11 @@ export class SharedReading implements OwnReading {
   #release: Release | undefined;
   /** Aborts when the page is shown or hidden, or when the reading ends. */
   #changing = new AbortController();
-  /** Settles when the tab has the lock, or does not want it any more. */
-  #taking: Promise<void> = Promise.resolve();
+  /**
+   * Settles when the tab has the lock, or does not want it any more. Absent if the tab has not asked
+   * for it since the page was shown or hidden.
+   */
+  #taking: Promise<void> | undefined;
   /** Whether this tab posts the chunks. */
   #isLeading = false;
 
@@ -48,7 +51,7 @@ export class SharedReading implements OwnReading {
     if (this.#start) return;
     this.#start = startOf(history, false);
     if (this.#release) this.#lead();
-    else this.#taking = this.#takeLock();
+    else this.#askForLock();
   }
 
   /** Returns the batches, and posts them to the other tabs. */
@@ -99,12 +102,17 @@ export class SharedReading implements OwnReading {
     const isFirst = !this.#chunks.length;
     this.#chunks.push(...chunks);
     if (this.#isLeading) this.#channel.post({ type: 'chunks', id: this.#start!.id, chunks });
-    else if (isFirst && this.#start) this.#taking = this.#takeLock();
+    else if (isFirst && this.#start) this.#askForLock();
   }
 
   /** A short answer may end before the tab has the lock. Does not wait for another reader. */
   async #whenLeading(): Promise<void> {
     if (!this.#channel.isFollowing) await Promise.race([this.#taking, this.#channel.whenAnother]);
+  }
+
+  /** Asks once: a second request of this tab would wait for the first one to end. */
+  #askForLock(): void {
+    this.#taking ??= this.#takeLock();
   }
 
   async #takeLock(): Promise<void> {
@@ -129,11 +137,12 @@ export class SharedReading implements OwnReading {
   #onVisibility(): void {
     this.#leave(true);
     this.#changing = new AbortController();
+    this.#taking = undefined;
     if (document.hidden) void this.#keepHidden();
     else if (this.#chunks.length && this.#start) {
       // The other tabs have seen the end of the earlier id.
       this.#start = { ...this.#start, id: crypto.randomUUID() };
-      this.#taking = this.#takeLock();
+      this.#askForLock();
     }
   }
 
