@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { AgentResult, Hooks, Run } from '@isoloop/core';
+import type { AgentResult, Hooks } from '@isoloop/core';
 import type { HookControls } from '@isoloop/core/event';
 import { scriptedAgent } from '../support/scripted-agent.ts';
 import { look } from '../support/plain-tools.ts';
 
-async function call(on: Hooks<Run>, iterations = 10): Promise<AgentResult> {
+async function call(on: Hooks, iterations = 10): Promise<AgentResult> {
   const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'done'], {
     tools: [look],
     use: [{ on }],

@@ -428,7 +428,7 @@ const middlewareWays: readonly Way[] = [
     async () => {
       let late = (): void => {};
       const middleware: Middleware = {
-        wrapRun: (input, next, run) => {
+        wrapSettle: (input, next, run) => {
           late = () => {
             void run.log.edit({});
             void run.wait.for(1);

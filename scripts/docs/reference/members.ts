@@ -64,18 +64,40 @@ function interfacesOf(node: DeclarationNode, { file }: Declaration): readonly De
 }
 
 function ownMembers(node: DeclarationNode, file: DeclarationFile): readonly Member[] {
-  return nodesOf(node).flatMap((member) => {
-    if ('accessibility' in member && member.accessibility) return [];
-    const text = oneLine(file.source.slice(member.start, member.end)).replace(/;$/, '');
-    if (text.startsWith('#') || text.startsWith('private')) return [];
-    const signature = text.replace(/^readonly /, '');
-    const name = 'key' in member ? file.source.slice(member.key.start, member.key.end) : signature;
-    const { text: doc } = readDocComment(file.docOf(member.start));
-    return [{ name, signature, text: asParagraph(doc) }];
-  });
+  return nodesOf(node).flatMap((member) => membersOf(member, file));
 }
 
-function nodesOf(node: DeclarationNode): readonly (ESTree.TSSignature | ESTree.ClassElement)[] {
+type MemberNode = ESTree.TSSignature | ESTree.ClassElement;
+
+/** Returns a member. If it is a group whose members have documentation, returns these. */
+function membersOf(member: MemberNode, file: DeclarationFile): readonly Member[] {
+  if ('accessibility' in member && member.accessibility) return [];
+  const text = oneLine(file.source.slice(member.start, member.end)).replace(/;$/, '');
+  if (text.startsWith('#') || text.startsWith('private')) return [];
+  const signature = text.replace(/^readonly /, '');
+  const name = 'key' in member ? file.source.slice(member.key.start, member.key.end) : signature;
+  const grouped = groupedNodes(member);
+  if (grouped.some(({ start }) => file.docOf(start))) {
+    const inGroup = grouped.flatMap((each) => membersOf(each, file));
+    return inGroup.map((each) => ({
+      name: `${name}.${each.name}`,
+      signature: `${name}.${each.signature}`,
+      text: each.text,
+    }));
+  }
+  const { text: doc } = readDocComment(file.docOf(member.start));
+  return [{ name, signature, text: asParagraph(doc) }];
+}
+
+/** Returns the members that the type of a member declares: those of a group such as `run.log`. */
+function groupedNodes(member: MemberNode): readonly ESTree.TSSignature[] {
+  if (member.type !== 'TSPropertySignature') return [];
+  const type = member.typeAnnotation?.typeAnnotation;
+  const types = type?.type === 'TSIntersectionType' ? type.types : [type];
+  return types.flatMap((each) => (each?.type === 'TSTypeLiteral' ? each.members : []));
+}
+
+function nodesOf(node: DeclarationNode): readonly MemberNode[] {
   if (node.type === 'TSInterfaceDeclaration') return node.body.body;
   if (node.type === 'ClassDeclaration') return (node as ESTree.Class).body.body;
   if (node.type === 'TSTypeAliasDeclaration' && node.typeAnnotation.type === 'TSTypeLiteral')

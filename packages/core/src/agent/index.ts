@@ -7,6 +7,7 @@ export type {
 } from './kernel-options.ts';
 export type {
   AgentHook,
+  Hooks,
   InnerStep,
   Middleware,
   OpenCall,
@@ -24,16 +25,9 @@ export { perAgent, perRun } from './per-run.ts';
 export type { LimitReason } from './request-draft.ts';
 export type { InboxHandler, JoiningCall } from './run/inbox.ts';
 export type { LogEdit } from './run/logged-conversation.ts';
-export type { RunCalls } from './seam/calls.ts';
-export type { RunEnding } from './seam/ending.ts';
-export type { RunEvents } from './seam/events.ts';
-export type { RunInbox } from './seam/inbox.ts';
-export type { RunLog } from './seam/log.ts';
-export type { RunModel } from './seam/model.ts';
-export type { RunPrompt } from './seam/prompt.ts';
-export type { NewMessageOptions, Run } from './seam/run.ts';
-export type { RunTools } from './seam/tools.ts';
-export type { RunWait } from './seam/wait.ts';
+export type { EarlyRun } from './seam/early-run.ts';
+export type { NewMessageOptions, RunView } from './seam/run-view.ts';
+export type { Run } from './seam/run.ts';
 export type { RevisedEvent } from './step/jump.ts';
 export type { AskResult, ToEvent } from './step/read-reply.ts';
 export { definePreset } from './use-list.ts';

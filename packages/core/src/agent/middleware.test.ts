@@ -13,7 +13,7 @@ import { ReActAgent } from '../react-agent/react-agent.ts';
 import { eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { look, pay } from '../../../../test/support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
-import type { Run } from './seam/run.ts';
+import type { EarlyRun } from './seam/early-run.ts';
 
 function setUp(
   replies: readonly ScriptedReply[],
@@ -27,7 +27,7 @@ const rejection = new AgentError('GUARD_REJECTED', 'Not here.', { details: { sta
 
 /** Middleware that checks or changes the messages of an input. */
 function checking(
-  check: (messages: readonly Msg[], run: Run) => Promise<readonly Msg[]>,
+  check: (messages: readonly Msg[], run: EarlyRun) => Promise<readonly Msg[]>,
 ): Middleware {
   return {
     wrapInput: async (input, next, run) =>

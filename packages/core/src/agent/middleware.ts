@@ -1,7 +1,7 @@
-import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { OpenCall } from '../event/agent-status.ts';
-import type { Hook } from '../event/hook.ts';
+import type { AgentEvent, EventType } from '../event/agent-event.ts';
+import type { Hook, HookEntry } from '../event/hook.ts';
 import type { Msg } from '../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../model/chat-model.ts';
 import type { ToolCall, ToolOutcome } from '../tool/tool-call.ts';
@@ -10,9 +10,11 @@ import type { ParsedInput, SettleInput } from '../event/agent-input.ts';
 import type { AgentDefaults } from './kernel-options.ts';
 import type { Next, CustomReason } from './next.ts';
 import type { RequestDraft } from './request-draft.ts';
+import type { EarlyRun } from './seam/early-run.ts';
+import type { RunView } from './seam/run-view.ts';
 import type { Run } from './seam/run.ts';
 
-export type { OpenCall, RequestDraft, Run };
+export type { EarlyRun, OpenCall, RequestDraft, Run, RunView };
 
 /** The step inside a wrapper: its `next`. It rejects if the run fails. */
 export type InnerStep<In, Out> = (input: In) => Promise<Out>;
@@ -21,7 +23,11 @@ export type InnerStep<In, Out> = (input: In) => Promise<Out>;
  * Wraps one step of the loop. Called for each step, with a `next` of its own. A variable in it lasts
  * for one step. `perRun()` keeps a value for the whole run.
  */
-export type Wrap<In, Out> = (input: In, next: InnerStep<In, Out>, run: Run) => Promise<Out>;
+export type Wrap<In, Out, R extends RunView = Run> = (
+  input: In,
+  next: InnerStep<In, Out>,
+  run: R,
+) => Promise<Out>;
 
 /** A reply of the model, or a message that takes its place, as `wrapReply` gets it. */
 export type Reply = ReplyOfModel | SubstituteReply;
@@ -55,11 +61,30 @@ export interface Round {
   readonly parallelTools?: number;
 }
 
+/** What the handlers of an event get of the run. Those of `*` get it from `run-start` on. */
+type RunAt<K extends EventType | '*'> = K extends 'run-start' | '*'
+  ? EarlyRun
+  : K extends 'error' | 'run-end'
+    ? RunView
+    : Run;
+
+/**
+ * Handlers by event type. The `pre-` and `post-` events are modifiable: a handler may return a
+ * changed copy, which the next handler then gets. For all other events, return values are ignored.
+ * The handler of `*` gets every event. It runs after the same hook's handler of the event's type,
+ * if both have the same priority.
+ */
+export type Hooks = {
+  readonly [K in EventType | '*']?: HookEntry<K extends '*' ? EventType : K, RunAt<K>>;
+};
+
 /**
  * Handlers of events, which observe an agent or change what it does. Put them into `use`, or add
  * them with `agent.addHook()`.
  */
-export type AgentHook = Hook<Run>;
+export interface AgentHook extends Omit<Hook<never>, 'on'> {
+  readonly on?: Hooks;
+}
 
 /**
  * What a feature adds to an agent through the option `use`. Every member is optional. The first
@@ -83,18 +108,18 @@ export interface Middleware extends AgentHook {
    * event. Not called for the deltas of texts. It is synchronous: a promise, or an event of
    * another type, fails the agent call with `HOOK_ERROR`.
    */
-  mapEvent?(event: AgentEvent, run: Run): AgentEvent | void;
+  mapEvent?(event: AgentEvent, run: RunView): AgentEvent | void;
   /**
    * Wraps every agent call, unless it was refused or aborted before its turn. `run-start` comes
    * before the outermost wrapper. `error` and `run-end` come after it and contain its result.
    */
-  readonly wrapRun?: Wrap<ParsedInput, AgentResult>;
+  readonly wrapRun?: Wrap<ParsedInput, AgentResult, EarlyRun>;
   /**
    * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
    * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's
    * `message`. An interrupt waits for these wrappers.
    */
-  readonly wrapInput?: Wrap<ParsedInput, ParsedInput>;
+  readonly wrapInput?: Wrap<ParsedInput, ParsedInput, EarlyRun>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
   readonly wrapSettle?: Wrap<SettleInput, Next>;
   /**

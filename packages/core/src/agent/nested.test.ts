@@ -9,7 +9,7 @@ test('nested wrappers are one wrapper, the first outermost, and each gets the ru
   const noted =
     (name: string): NonNullable<Middleware['wrapRun']> =>
     async (input, next, run) => {
-      seen.push(`${name} ${run.runId.length > 0} ${typeof run.log.edit}`);
+      seen.push(`${name} ${run.runId.length > 0} ${typeof run.log.load}`);
       const result = await next(input);
       seen.push(name);
       return { ...result, text: `${name}(${result.text})` };

@@ -4,15 +4,19 @@ import { onControlOf, type ControlCall, type OnControl } from '../event/hook-con
 import type { AgentHook, InnerStep, Wrap } from './middleware.ts';
 import { markHandled } from '../wait/mark-handled.ts';
 import { liveRunOf } from './per-run.ts';
+import type { RunInfo } from '../model/chat-model.ts';
+import type { RunView } from './seam/run-view.ts';
 import type { Run } from './seam/run.ts';
 
 /**
  * Returns one wrapper that consists of several, for middleware that is made of others. The first is
  * the outermost.
  */
-export function nestedWraps<In, Out>(...wraps: readonly Wrap<In, Out>[]): Wrap<In, Out> {
+export function nestedWraps<In, Out, R extends RunView = Run>(
+  ...wraps: readonly Wrap<In, Out, R>[]
+): Wrap<In, Out, R> {
   return (input, next, run) => {
-    const wrapInner = (inner: InnerStep<In, Out>, wrap: Wrap<In, Out>) => (value: In) =>
+    const wrapInner = (inner: InnerStep<In, Out>, wrap: Wrap<In, Out, R>) => (value: In) =>
       wrap(value, (innerValue) => markHandled(inner(innerValue)), run);
     return wraps.reduceRight(wrapInner, next)(input);
   };
@@ -39,7 +43,7 @@ export interface NestedHooks {
  * Returns additional hooks of a run. Errors and time limits work as for the run's own hooks. Throws
  * `CONFIGURATION` if `run` is a copy.
  */
-export function nestedHooks(run: Run, hooks: readonly AgentHook[]): NestedHooks {
+export function nestedHooks(run: RunInfo, hooks: readonly AgentHook[]): NestedHooks {
   const dispatcher = liveRunOf(run).hooks.with(hooks);
   return {
     ask(event, wrap = (call, next) => next(call)) {

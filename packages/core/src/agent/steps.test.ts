@@ -42,13 +42,13 @@ test('run.log.edit() replaces, removes and appends messages in the log and in la
   expect((await agent.messages()).map(textOf)).toEqual([...conversation, 'Two.']);
 });
 
-test('run.prompt.include() adds messages to requests, before or after the conversation, and not to the log', async () => {
+test('run.prompt.include() and includeLast() add messages to requests, before and after the conversation, and not to the log', async () => {
   const { agent, model } = setUp({
     wrapSettle: async (input, next, run) => {
       const first = await next(input);
       run.prompt.include([run.createMessage('user', 'First')]);
-      run.prompt.include([run.createMessage('user', 'Before')], 'first');
-      run.prompt.include([run.createMessage('user', 'Last')], 'last');
+      run.prompt.include([run.createMessage('user', 'Before')]);
+      run.prompt.includeLast([run.createMessage('user', 'Last')]);
       return first;
     },
   });
@@ -110,7 +110,7 @@ test('the functions of `run` work alone, as controls do', async () => {
 test('after the end of the run, each of the steps throws `ABORTED`', async () => {
   let late!: Run;
   const { agent } = setUp({
-    wrapRun: (input, next, run) => {
+    wrapSettle: (input, next, run) => {
       late = run;
       return next(input);
     },
@@ -125,7 +125,7 @@ test('after the end of the run, each of the steps throws `ABORTED`', async () =>
   const functions = groups
     .flatMap((group): unknown[] => Object.values(group))
     .filter((member) => typeof member === 'function');
-  expect(functions).toHaveLength(23);
+  expect(functions).toHaveLength(24);
   for (const step of functions as ((...args: unknown[]) => unknown)[])
     await expect(async () => step({}, {})).rejects.toThrow(ended);
 });

@@ -3,7 +3,7 @@ import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
-import type { HookControls, HookEvent, Hooks } from './hook.ts';
+import type { HookControls, HookEvent } from './hook.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf, toolResultsOf, userMessage, type Msg } from '../message/msg.ts';
@@ -18,7 +18,14 @@ import { look as plainLook, pay } from '../../../../test/support/plain-tools.ts'
 import { calls as callsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
 import { nestedHooks } from '../agent/nested.ts';
 import { approvals } from '../approval/approvals.ts';
-import type { AgentHook, Middleware, UseList, InnerStep } from '../agent/middleware.ts';
+import type {
+  AgentHook,
+  EarlyRun,
+  Hooks,
+  Middleware,
+  UseList,
+  InnerStep,
+} from '../agent/middleware.ts';
 import type { Next } from '../agent/next.ts';
 import type { Run } from '../agent/seam/run.ts';
 
@@ -259,15 +266,15 @@ const misusing = {
   'post-call': (event: object) => (event as HookControls).stop(),
 };
 
-type AnyHandler = (event: AgentEvent, run: Run) => void;
+type AnyHandler = (event: AgentEvent, run: EarlyRun) => void;
 
 /** Returns one handler for all events. It calls the handler in `on` for the event’s type. */
-const asOne = (on: Hooks<Run>): AnyHandler => {
+const asOne = (on: Hooks): AnyHandler => {
   const handlers = on as unknown as Readonly<Record<string, AnyHandler | undefined>>;
   return (event, ...more) => handlers[event.type]?.(event, ...more);
 };
 
-test.for<[where: string, add: (on: Hooks<Run>) => Setting]>([
+test.for<[where: string, add: (on: Hooks) => Setting]>([
   ['`use`', (on) => ({ use: [{ on }] })],
   [
     'a preset',
@@ -583,7 +590,7 @@ test('the answer of `jumpTo` may not have the id of the reply that it replaces',
 function setUpMasked(act: (event: HookEvent<'post-reasoning'>, message: Msg) => void): {
   readonly agent: ReActAgent;
 } {
-  const masking: Hooks<Run> = {
+  const masking: Hooks = {
     'post-reasoning': (event) => act(event, event.message),
     'post-call': (event) => ({
       ...event,
@@ -596,7 +603,7 @@ function setUpMasked(act: (event: HookEvent<'post-reasoning'>, message: Msg) => 
 
 test('a tool result that ends a jump is the result of its call, and the reply is the answer', async () => {
   const model = new ScriptedModel([{ text: 'I look.', toolCalls: [{ name: 'look', id: 'one' }] }]);
-  const giving: Hooks<Run> = {
+  const giving: Hooks = {
     'post-reasoning': ({ jumpTo }) =>
       jumpTo('end', [
         {
@@ -719,7 +726,7 @@ test('the type of an event has a control only where the control works', () => {
 });
 
 test('the wrong use of a control does not compile', () => {
-  const wrong: Hooks<Run> = {
+  const wrong: Hooks = {
     // @ts-expect-error An answer that has ended cannot be stopped.
     'post-call': (event) => event.stop(),
     // @ts-expect-error Only the loop can refuse a reply.
@@ -733,9 +740,9 @@ test('the wrong use of a control does not compile', () => {
     // @ts-expect-error No event has this name.
     'pre-action': () => {},
   };
-  const union: Hooks<Run> = {
+  const union: Hooks = {
     '*'(event, run) {
-      expectTypeOf(run).toEqualTypeOf<Run>();
+      expectTypeOf(run).toEqualTypeOf<EarlyRun>();
       if (event.type === 'pre-acting') event.reject(event.toolUse.name);
       // @ts-expect-error One of these two events does not have the control.
       if (event.type === 'run-start' || event.type === 'pre-call') event.jumpTo('end');

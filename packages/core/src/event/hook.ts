@@ -104,21 +104,14 @@ export type HookEntry<K extends EventType, Context> =
   | HookHandler<K, Context>
   | { readonly handle: HookHandler<K, Context>; readonly priority?: number };
 
-/**
- * Handlers by event type. The `pre-` and `post-` events are modifiable: a handler may return a
- * changed copy, which the next handler then gets. For all other events, return values are ignored.
- * The handler of `*` gets every event. It runs after the same hook's handler of the event's type,
- * if both have the same priority.
- */
-export type Hooks<Context> = {
-  readonly [K in EventType | '*']?: HookEntry<K extends '*' ? EventType : K, Context>;
-};
-
 /** The part of a middleware that handles events. */
 export interface Hook<Context = unknown> {
   /** Name for errors and traces. */
   readonly name?: string;
-  readonly on?: Hooks<Context>;
+  /** Handlers by event type, as `Hooks` has them. */
+  readonly on?: {
+    readonly [K in EventType | '*']?: HookEntry<K extends '*' ? EventType : K, Context>;
+  };
   /**
    * Effect of an exception in a handler: `fail` makes the agent call fail, `ignore` drops the
    * exception. Default: the agent's option `onHookError`.

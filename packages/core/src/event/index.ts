@@ -12,7 +12,6 @@ export type {
   HookControls,
   HookEvent,
   HookHandler,
-  Hooks,
 } from './hook.ts';
 export type { InterruptRequest } from './interrupt-request.ts';
 export type { Decision, PendingCall } from './pending-call.ts';

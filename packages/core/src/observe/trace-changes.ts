@@ -1,7 +1,7 @@
 import { array } from '../error/options/kinds.ts';
 import { checkFields } from '../error/options/check-fields.ts';
 import { perRun } from '../agent/per-run.ts';
-import type { Middleware, UseList, Run } from '../agent/middleware.ts';
+import type { Middleware, UseList, RunView } from '../agent/middleware.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import type { ChatModel, ModelRequest, RunInfo } from '../model/chat-model.ts';
 import type { ToolCall } from '../tool/tool-call.ts';
@@ -100,7 +100,7 @@ function watchMiddleware(one: Middleware, compare: Compare): Middleware {
   const changedMembers: { readonly [K in keyof Middleware]?: unknown } = {
     ...(one.on && { on: watchedHooks(one.on, watchedHandler) }),
     ...(one.mapEvent && {
-      mapEvent(event: AgentEvent, run: Run) {
+      mapEvent(event: AgentEvent, run: RunView) {
         const mappedEvent = one.mapEvent!(event, run);
         compare(run, event.type, event, mappedEvent);
         return mappedEvent;

@@ -1,4 +1,4 @@
-import type { Run } from '../agent/middleware.ts';
+import type { RunView } from '../agent/middleware.ts';
 import { omitUndefined } from '../message/json.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { maskSecrets } from '../error/mask-secrets.ts';
@@ -23,7 +23,7 @@ import type { OpenTelemetryOptions } from './open-telemetry.ts';
 export class RunSpans implements OpenSpan {
   readonly span: Span;
   readonly spanContext: Context;
-  readonly run: Run;
+  readonly run: RunView;
   /** Spans of the open model requests. The innermost span is last. */
   readonly chats: Set<OpenSpan> = new Set();
   readonly #tracing: Tracing;
@@ -33,7 +33,7 @@ export class RunSpans implements OpenSpan {
   readonly #tools: Map<string, OpenSpan> = new Map();
 
   /** Begins the span of the agent call. */
-  constructor(tracing: Tracing, run: Run, input: readonly Msg[]) {
+  constructor(tracing: Tracing, run: RunView, input: readonly Msg[]) {
     this.#tracing = tracing;
     this.run = run;
     this.#begin = { date: run.now(), at: run.monotonicNow() };
@@ -217,7 +217,7 @@ function openSpan(
 }
 
 function modelAttributes(
-  { provider, modelId }: ChatModel,
+  { provider, modelId }: RunView['model'],
   input: readonly Msg[],
   { content }: Tracing,
 ): Attributes {

@@ -170,7 +170,7 @@ async function askAgain(
   const isStored = run.messages.some(({ id }) => id === reply.id);
   if (reply.content.length && !isStored)
     await run.log.edit({ append: [withMetadata(reply, { correction: 'reply' })] });
-  run.prompt.include([correction], 'last');
+  run.prompt.includeLast([correction]);
   attemptIds.add(reply.id).add(correction.id);
   await run.events.emit('step-reset', { reason: 'output' });
   return { to: 'model' };

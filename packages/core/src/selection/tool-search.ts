@@ -21,7 +21,7 @@ import { similaritySearch, type Embed } from './by-similarity.ts';
 import { schemasNamed, type ToolSelector } from './select-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { nameMatcher } from '../tool/name-pattern.ts';
-import type { Middleware, Run } from '../agent/middleware.ts';
+import type { EarlyRun, Middleware, RunView } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 import { wordSearch } from './by-words.ts';
 import { toolOf, filteredTools, toolsBefore, type ToolSet } from '../tool/set/tool-set.ts';
@@ -91,7 +91,7 @@ export function toolSearch(options: ToolSearchOptions = {}): Middleware {
     const sourcedTools = new SourcedTools(run, isIncluded, childAgents);
     return evenWhenFew || sourcedTools.hiddenTools().length > limit ? sourcedTools : undefined;
   });
-  const searchIn = (run: Run, sourcedTools: SourcedTools): Tool =>
+  const searchIn = (run: EarlyRun, sourcedTools: SourcedTools): Tool =>
     searchTool(async (query, signal) => {
       const onUsage = run.model.addUsage;
       const hiddenTools = sourcedTools.hiddenTools();
@@ -197,7 +197,7 @@ class SourcedTools {
   #hitCount = 0;
 
   constructor(
-    { options, tools }: Run,
+    { options, tools }: RunView,
     isIncluded: (name: string) => boolean,
     childAgents: boolean,
   ) {

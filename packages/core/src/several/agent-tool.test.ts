@@ -20,7 +20,7 @@ import { rolesOf } from '../../../../test/roles-of.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
-import type { Run } from '../agent/middleware.ts';
+import type { RunView } from '../agent/middleware.ts';
 
 const call = (message: string, session_id?: string, id?: string) => ({
   name: 'call_helper',
@@ -678,7 +678,7 @@ test('hooks and tools of a child see the whole path of agents, and readers of th
   const note = (who: string, path: readonly string[]) => void seen.add(`${who}: ${path.join('/')}`);
   const watching = (who: string) => ({
     on: {
-      '*': (event: AgentEvent, run: Run) => {
+      '*': (event: AgentEvent, run: RunView) => {
         note(`${who} hook`, event.agentPath);
         note(`${who} run`, run.agentPath);
       },

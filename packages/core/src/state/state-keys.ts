@@ -7,13 +7,12 @@ import { userText } from '../message/msg.ts';
 import type { ModelContext, RunInfo } from '../model/chat-model.ts';
 import { isAnswerReason } from '../event/agent-result.ts';
 import type { AgentStatus } from '../event/agent-status.ts';
-import type { Middleware } from '../agent/middleware.ts';
+import type { EarlyRun, Middleware, RunView } from '../agent/middleware.ts';
 import { ownPrefix, type StateKey } from './state-key.ts';
 import { checkFields, checkObject } from '../error/options/check-fields.ts';
 import { checkOptions } from '../error/options/check-options.ts';
 import { func, object, optional, string } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
-import type { Run } from '../agent/seam/run.ts';
 
 // The key alone determines the types of its updates and its value.
 type AnyKey = StateKey<unknown, never>;
@@ -51,7 +50,7 @@ export interface SessionState<K extends StateKeys> {
  * run.
  */
 export type StateSource =
-  | Pick<Run, 'state'>
+  | Pick<RunView, 'state'>
   | Pick<RunInfo, 'runId'>
   | Pick<ModelContext, 'run'>
   | { readonly status: AgentStatus; readonly memory?: Memory };
@@ -187,7 +186,7 @@ function stateOf<K extends StateKeys>(
  * Reads the log's values. If the store fails, the next operation of the agent call reports the
  * failure.
  */
-async function load(run: Run): Promise<void> {
+async function load(run: EarlyRun): Promise<void> {
   await run.log.load().catch((error: unknown) => {
     if (AgentError.is(error) && error.code === 'INVALID_STATE') throw error;
   });

@@ -62,7 +62,7 @@ function inject(request: CheckedInterrupt, steered: SteeredRun): boolean | undef
   const injection = steered.add(messages, () =>
     run.inbox.admit({ messages, decisions: [], arrivedDuringRun: 'messages' }),
   );
-  run.ending.before(({ signal }) => steered.takeLast(injection, signal));
+  run.ending.before(() => steered.takeLast(injection, run.signal));
   return true;
 }
 

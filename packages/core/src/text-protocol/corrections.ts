@@ -1,5 +1,5 @@
 import type { Middleware, Reply, Run } from '../agent/middleware.ts';
-import type { RunEnding } from '../agent/seam/ending.ts';
+import type { HaltReason } from '../wait/halt.ts';
 import { isNewAnswer } from '../agent/next.ts';
 import type { JsonObject } from '../message/json.ts';
 import { textOf, thinkingOf, toolUsesOf, type Msg } from '../message/msg.ts';
@@ -103,7 +103,7 @@ async function refuse(message: Msg, invalidReply: InvalidReply, run: Run): Promi
 }
 
 /** Returns the part of a reply to store after an interrupt: everything except the tool calls. */
-function incompleteReply(message: Msg, partial: NonNullable<RunEnding['stopped']>): Msg {
+function incompleteReply(message: Msg, partial: HaltReason): Msg {
   const content = message.content.filter(({ type }) => type !== 'tool_use');
   return withMetadata({ ...message, content }, { partial });
 }

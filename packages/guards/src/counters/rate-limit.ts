@@ -1,4 +1,4 @@
-import type { Msg, Run } from '@isoloop/core';
+import type { EarlyRun, Msg } from '@isoloop/core';
 import { checkOptions, nonNegative, optional, type OptionTable } from '@isoloop/core/options';
 import { inputGuardOf, type InputGuard } from '../input/input-guard.ts';
 import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
@@ -28,7 +28,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
     { window: 'minute', limit: perMinute, durationMs: 60_000 },
     { window: 'hour', limit: perHour, durationMs: 3_600_000 },
   ];
-  const check = async (input: readonly Msg[], run: Run) => {
+  const check = async (input: readonly Msg[], run: EarlyRun) => {
     for (const { window, limit, durationMs } of windows) {
       const count = await add(run, `${keyPrefix}${window}:`, 1, durationMs);
       if (count.total > limit) return limitReached(count);

@@ -3,7 +3,7 @@ import {
   type Middleware,
   type ModelRequest,
   type Msg,
-  type Run,
+  type EarlyRun,
   type Usage,
 } from '@isoloop/core';
 import { perRun } from '@isoloop/core/agent';
@@ -69,11 +69,11 @@ export function spendCap(options: SpendCapOptions): Middleware {
   const add = userCounter(options);
   const report = reporter(options);
   const unreportedIn = perRun(() => new Set<UnreportedRequest>());
-  const check = async (input: readonly Msg[], run: Run) => {
+  const check = async (input: readonly Msg[], run: EarlyRun) => {
     const count = await add(run, keyPrefix, 0, windowMs);
     return count.total < limit ? input : limitReached(count);
   };
-  const spend = async (usage: Usage, run: Run): Promise<void> => {
+  const spend = async (usage: Usage, run: EarlyRun): Promise<void> => {
     if (!tokensOf(usage)) return;
     let amount: unknown = NaN;
     try {

@@ -10,7 +10,7 @@ import {
 import { inputGuardOptions, type InputGuardOptions } from '../input/input-guard.ts';
 import type { Rejection } from '../rejection.ts';
 import { inMemoryCounters, type CounterStore } from './counter-store.ts';
-import type { Run } from '@isoloop/core';
+import type { RunView } from '@isoloop/core';
 
 /** Whom a guard counts for, and where it keeps its counts. */
 export interface CounterOptions extends InputGuardOptions {
@@ -18,7 +18,7 @@ export interface CounterOptions extends InputGuardOptions {
    * Returns the key to count by. Default: the agent's `userId`. Without one, `rateLimit()` counts
    * for `anonymous`, and `spendCap()` fails.
    */
-  readonly key?: (run: Run) => string;
+  readonly key?: (run: RunView) => string;
   /** Store of the counts. Default: a new `inMemoryCounters()` for this guard. */
   readonly store?: CounterStore;
   /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
@@ -45,9 +45,9 @@ interface UserCount {
  */
 export function userCounter(options: CounterOptions) {
   const { store = inMemoryCounters(), now = Date.now } = options;
-  const { key = ({ userId }: Run): string => userId ?? 'anonymous' } = options;
+  const { key = ({ userId }: RunView): string => userId ?? 'anonymous' } = options;
   return async (
-    run: Run,
+    run: RunView,
     prefix: string,
     amount: number,
     durationMs: number,

@@ -1,5 +1,5 @@
 import { textWithUrls } from './text-with-urls.ts';
-import type { Awaitable, Msg, Run } from '@isoloop/core';
+import type { Awaitable, EarlyRun, Msg } from '@isoloop/core';
 import type { GuardCategory } from '@isoloop/core/error';
 import { checkFields, checkOptions, func } from '@isoloop/core/options';
 import type { Rejection } from '../rejection.ts';
@@ -11,7 +11,10 @@ import {
 } from './input-guard.ts';
 
 /** Function that classifies a text. It returns `pass` or the reason for a rejection. */
-export type Classifier = (text: string, run: Run) => Awaitable<'pass' | GuardCategory | Rejection>;
+export type Classifier = (
+  text: string,
+  run: EarlyRun,
+) => Awaitable<'pass' | GuardCategory | Rejection>;
 
 /**
  * Creates a guard from your classifier, which may ask a small model. The classifier gets the text
@@ -23,7 +26,7 @@ export function classifierGuard(
 ): InputGuard {
   checkFields('classifierGuard()', { classifier }, { classifier: func });
   checkOptions('classifierGuard()', options, inputGuardOptions);
-  const check = async (input: readonly Msg[], run: Run) => {
+  const check = async (input: readonly Msg[], run: EarlyRun) => {
     const text = textWithUrls(input);
     // The input has no text if the agent call resumes from the session log.
     if (!text) return input;

@@ -1,4 +1,10 @@
-import { type Middleware, AgentError, type Awaitable, type Msg, type Run } from '@isoloop/core';
+import {
+  type Middleware,
+  AgentError,
+  type Awaitable,
+  type EarlyRun,
+  type Msg,
+} from '@isoloop/core';
 import {
   checkFields,
   checkOptions,
@@ -24,7 +30,10 @@ import {
  * Your check of the input. It returns the messages that may pass, changed or not, or a rejection. A
  * changed message keeps its id. The input is empty if an agent call resumes from the log.
  */
-export type InputCheck = (input: readonly Msg[], run: Run) => Awaitable<readonly Msg[] | Rejection>;
+export type InputCheck = (
+  input: readonly Msg[],
+  run: EarlyRun,
+) => Awaitable<readonly Msg[] | Rejection>;
 
 type CheckResult = readonly Msg[] | Rejection;
 
@@ -79,7 +88,7 @@ export function inputGuardOf(
 ): InputGuard {
   const { name = defaultName } = options;
   const report = reporter(options);
-  const checkedInput = async (input: readonly Msg[], run: Run) => {
+  const checkedInput = async (input: readonly Msg[], run: EarlyRun) => {
     const { signal } = run;
     let result: CheckResult = { category: 'SYSTEM_ERROR' };
     try {

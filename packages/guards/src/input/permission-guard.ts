@@ -1,4 +1,4 @@
-import type { Awaitable, Msg, Run } from '@isoloop/core';
+import type { Awaitable, EarlyRun, Msg } from '@isoloop/core';
 import { checkFields, checkOptions, func } from '@isoloop/core/options';
 import {
   inputGuardOptions,
@@ -12,12 +12,12 @@ import {
  * the input pass. Any other value rejects it with `UNAUTHORIZED`.
  */
 export function permissionGuard(
-  allows: (run: Run, input: readonly Msg[]) => Awaitable<boolean>,
+  allows: (run: EarlyRun, input: readonly Msg[]) => Awaitable<boolean>,
   options: InputGuardOptions = {},
 ): InputGuard {
   checkFields('permissionGuard()', { allows }, { allows: func });
   checkOptions('permissionGuard()', options, inputGuardOptions);
-  const check = async (input: readonly Msg[], run: Run) => {
+  const check = async (input: readonly Msg[], run: EarlyRun) => {
     const isAllowed = (await allows(run, input)) === true;
     return isAllowed ? input : ({ category: 'UNAUTHORIZED' } as const);
   };

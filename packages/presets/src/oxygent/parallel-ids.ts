@@ -1,4 +1,4 @@
-import { toolUsesOf, type AgentEvent, type Middleware, type Run } from '@isoloop/core';
+import { toolUsesOf, type AgentEvent, type Middleware, type RunView } from '@isoloop/core';
 import { checkNoOptions } from '@isoloop/core/options';
 
 /**
@@ -13,7 +13,7 @@ export function parallelIds(...args: readonly unknown[]): Middleware {
   return { name: 'parallelIds', mapEvent: withId };
 }
 
-function withId(event: AgentEvent, { messages }: Run): AgentEvent {
+function withId(event: AgentEvent, { messages }: RunView): AgentEvent {
   if (event.type !== 'pre-acting' && event.type !== 'acting-chunk' && event.type !== 'post-acting')
     return event;
   const toolUseId = event.type === 'acting-chunk' ? event.toolUseId : event.toolUse.id;

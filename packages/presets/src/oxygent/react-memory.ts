@@ -1,7 +1,13 @@
 import { stepsStart } from './steps-start.ts';
 import { checkNoOptions } from '@isoloop/core/options';
 import { currentTurn, pairedForModel } from '@isoloop/core/message';
-import { toolUsesOf, type Msg, type AgentResult, type Middleware, type Run } from '@isoloop/core';
+import {
+  toolUsesOf,
+  type Msg,
+  type AgentResult,
+  type Middleware,
+  type RunView,
+} from '@isoloop/core';
 
 /**
  * Adds the steps of the agent call to its result as `reactMemory` (OxyGent: `extra.react_memory`).
@@ -22,7 +28,7 @@ export function reactMemory(...args: readonly unknown[]): Middleware {
   };
 }
 
-function stepMessages({ message }: AgentResult, run: Run): readonly Msg[] {
+function stepMessages({ message }: AgentResult, run: RunView): readonly Msg[] {
   // The agent call ended before its input was stored.
   if (run.questionId === undefined) return [];
   const turn = currentTurn(run.messages, run.questionId);

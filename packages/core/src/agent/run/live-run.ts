@@ -152,7 +152,10 @@ export class LiveRun {
     }
   }
 
-  /** Returns the run. Throws `CONFIGURATION` in `mapEvent`, which changes only what readers see. */
+  /**
+   * Returns the run. Throws `CONFIGURATION` in `mapEvent`, for code without types: an event that
+   * `mapEvent` sends would come to it again, without end.
+   */
   notMapping(): this {
     if (this.isMapping) throw misconfigured('mapEvent() must not change the run.');
     return this;
@@ -169,7 +172,7 @@ export class LiveRun {
 
   /**
    * Returns the run for code of middleware that changes the conversation. Throws `CONFIGURATION`
-   * before the run has read its log, because a refused input must change nothing there.
+   * before the run has read its log, for code without types: the messages would be lost.
    */
   writing(): this {
     this.alive();

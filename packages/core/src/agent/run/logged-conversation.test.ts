@@ -91,11 +91,11 @@ test('writeEnd() writes once, after the work before the end, also if several oth
   const { run } = liveRun({ memory });
   await run.log.open();
   const order: string[] = [];
-  run.log.beforeEnd.push(async (given) => void order.push(given.runId));
+  run.log.beforeEnd.push(async () => void order.push('work'));
   const flush = vi.spyOn(memory, 'flush').mockImplementation(async () => void order.push('flush'));
   await run.log.writeEnd('stop');
   await run.log.writeEnd('stop');
-  expect(order).toEqual([run.runId, 'flush']);
+  expect(order).toEqual(['work', 'flush']);
   expect(flush).toHaveBeenCalledWith(expect.objectContaining({ runId: run.runId, reason: 'stop' }));
 });
 

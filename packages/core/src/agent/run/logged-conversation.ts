@@ -5,7 +5,6 @@ import type { ReplySlot } from '../../model/chat-model.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Conversation } from '../../message/conversation/conversation.ts';
-import type { Run } from '../seam/run.ts';
 import type { LiveRun } from './live-run.ts';
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
@@ -18,10 +17,7 @@ export interface LogEdit {
 }
 
 /** The parts of a run that its log needs. */
-type LogRun = Pick<
-  LiveRun,
-  'calls' | 'ending' | 'forMiddleware' | 'runId' | 'setup' | 'status' | 'waits'
->;
+type LogRun = Pick<LiveRun, 'calls' | 'ending' | 'runId' | 'setup' | 'status' | 'waits'>;
 
 /** Everything that a run reads from the log of its session, and writes to it. */
 export class LoggedConversation {
@@ -32,7 +28,7 @@ export class LoggedConversation {
   /** Whether the run has read the conversation. */
   isOpen = false;
   /** Work to do before the log gets the end of the run. */
-  readonly beforeEnd: ((run: Run) => Promise<void>)[] = [];
+  readonly beforeEnd: (() => Promise<void>)[] = [];
   readonly #run: LogRun;
   /** Settles once the agent has its state from the log. */
   #restoring: Promise<unknown> | undefined;
@@ -161,7 +157,7 @@ export class LoggedConversation {
    * failure, because its end then has the reason `error`.
    */
   async writeEnd(reason: string): Promise<void> {
-    const { runId, status, ending, setup, waits, forMiddleware } = this.#run;
+    const { runId, status, ending, setup, waits } = this.#run;
     if (ending.failure && reason !== 'error') throw ending.failure;
     if (this.#isClosed) return;
     // The work may store something, so it gets the time of a store. If it fails, so does the run.
@@ -170,7 +166,7 @@ export class LoggedConversation {
       failure ??= error;
     };
     for (const work of this.beforeEnd)
-      await waits.forRead(Promise.resolve(forMiddleware).then(work)).catch(keepFirst);
+      await waits.forRead(Promise.resolve().then(work)).catch(keepFirst);
     this.beforeEnd.length = 0;
     if (failure) throw failure;
     this.#isClosed = true;

@@ -7,7 +7,7 @@ import {
   type Role,
 } from '../../message/msg.ts';
 import type { AgentSettings } from '../kernel-options.ts';
-import type { NewMessageOptions } from '../seam/run.ts';
+import type { NewMessageOptions } from '../seam/run-view.ts';
 import type { LoggedConversation } from './logged-conversation.ts';
 
 /** Creates the messages of a run, with the agent's name, clock and ids. */

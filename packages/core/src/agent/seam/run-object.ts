@@ -3,29 +3,29 @@ import type { Msg } from '../../message/msg.ts';
 import { runInfo, type RunInfo, type Usage } from '../../model/chat-model.ts';
 import type { CompletedOptions } from '../kernel-options.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import { callsOf, type RunCalls } from './calls.ts';
-import { endingOf, type RunEnding } from './ending.ts';
-import { eventsOf, type RunEvents } from './events.ts';
-import { inboxOf, type RunInbox } from './inbox.ts';
-import { logOf, type RunLog } from './log.ts';
-import { modelOf, type RunModel } from './model.ts';
-import { promptOf, type RunPrompt } from './prompt.ts';
+import { callsOf } from './calls.ts';
+import { endingOf } from './ending.ts';
+import { eventsOf } from './events.ts';
+import { inboxOf } from './inbox.ts';
+import { logOf } from './log.ts';
+import { modelOf } from './model.ts';
+import { promptOf } from './prompt.ts';
 import type { Run } from './run.ts';
-import { toolsOf, type RunTools } from './tools.ts';
-import { waitOf, type RunWait } from './wait.ts';
+import { toolsOf } from './tools.ts';
+import { waitOf } from './wait.ts';
 
 /** The `run` that middleware and hooks get. Makes each group at its first use. */
 export class RunObject implements Run {
   readonly #live: LiveRun;
-  #log: RunLog | undefined;
-  #prompt: RunPrompt | undefined;
-  #tools: RunTools | undefined;
-  #model: RunModel | undefined;
-  #calls: RunCalls | undefined;
-  #events: RunEvents | undefined;
-  #ending: RunEnding | undefined;
-  #wait: RunWait | undefined;
-  #inbox: RunInbox | undefined;
+  #log: Run['log'] | undefined;
+  #prompt: Run['prompt'] | undefined;
+  #tools: Run['tools'] | undefined;
+  #model: Run['model'] | undefined;
+  #calls: Run['calls'] | undefined;
+  #events: Run['events'] | undefined;
+  #ending: Run['ending'] | undefined;
+  #wait: Run['wait'] | undefined;
+  #inbox: Run['inbox'] | undefined;
   readonly runId: string;
   readonly sessionId: string;
   readonly userId: string | undefined;
@@ -80,39 +80,39 @@ export class RunObject implements Run {
     return this.#live.log.state;
   }
 
-  get log(): RunLog {
+  get log(): Run['log'] {
     return (this.#log ??= logOf(this.#live));
   }
 
-  get prompt(): RunPrompt {
+  get prompt(): Run['prompt'] {
     return (this.#prompt ??= promptOf(this.#live));
   }
 
-  get tools(): RunTools {
+  get tools(): Run['tools'] {
     return (this.#tools ??= toolsOf(this.#live));
   }
 
-  get model(): RunModel {
+  get model(): Run['model'] {
     return (this.#model ??= modelOf(this.#live));
   }
 
-  get calls(): RunCalls {
+  get calls(): Run['calls'] {
     return (this.#calls ??= callsOf(this.#live));
   }
 
-  get events(): RunEvents {
+  get events(): Run['events'] {
     return (this.#events ??= eventsOf(this.#live));
   }
 
-  get ending(): RunEnding {
+  get ending(): Run['ending'] {
     return (this.#ending ??= endingOf(this.#live));
   }
 
-  get wait(): RunWait {
+  get wait(): Run['wait'] {
     return (this.#wait ??= waitOf(this.#live));
   }
 
-  get inbox(): RunInbox {
+  get inbox(): Run['inbox'] {
     return (this.#inbox ??= inboxOf(this.#live));
   }
 

@@ -5,16 +5,19 @@ import type { LiveRun } from '../run/live-run.ts';
  * Runs a step that middleware takes. The wrapper that takes it must not end before the step. It may
  * do other work meanwhile.
  */
-export function step<T>(run: Pick<LiveRun, 'waits'>, work: () => Promise<T>): Promise<T> {
+export function takeStep<T>(run: Pick<LiveRun, 'waits'>, work: () => Promise<T>): Promise<T> {
   return markHandled(run.waits.duringStep(work));
 }
 
-/** Runs a step that changes the conversation. */
-export function logStep<T>(
+/**
+ * Runs a step that may change the conversation. Rejects with `CONFIGURATION` before the run has
+ * read its log.
+ */
+export function takeLogStep<T>(
   run: Pick<LiveRun, 'waits' | 'writing'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  return step(run, () => {
+  return takeStep(run, () => {
     run.writing();
     return work();
   });
