@@ -12,7 +12,7 @@ import type { RunInput } from './step/settle.ts';
 import type { LiveRun } from './run/live-run.ts';
 
 /** The parts of a run that its result tells of. */
-type ResultRun = Pick<LiveRun, 'author' | 'calls' | 'clock' | 'setup' | 'totals'>;
+type ResultParts = Pick<LiveRun, 'author' | 'calls' | 'clock' | 'setup' | 'totals'>;
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
@@ -72,7 +72,7 @@ async function resumedRun(
 
 /** Writes the end of the run to the log, and returns the result. */
 async function endWith(
-  run: ResultRun & Pick<LiveRun, 'log'>,
+  run: ResultParts & Pick<LiveRun, 'log'>,
   end: RunOutcome,
 ): Promise<AgentResult> {
   await run.log.writeEnd(end.reason);
@@ -85,7 +85,7 @@ async function endWith(
  * if it does not come from the abort.
  */
 async function endAborted(
-  run: ResultRun & Pick<LiveRun, 'ending' | 'log' | 'waits'>,
+  run: ResultParts & Pick<LiveRun, 'ending' | 'log' | 'waits'>,
   thrown: unknown,
 ): Promise<AgentResult> {
   if (!run.waits.isAbort(thrown)) throw thrown;
@@ -94,7 +94,7 @@ async function endAborted(
   return endWith(run, { reason: 'aborted' });
 }
 
-function resultOf(run: ResultRun, end: RunOutcome): AgentResult {
+function resultOf(run: ResultParts, end: RunOutcome): AgentResult {
   const { message = run.author.createMessage('assistant', []) } = end;
   const { reason, output, error, stoppedAt } = end;
   const { usage, warnings, toolsUsed, iteration } = run.totals;

@@ -43,7 +43,7 @@ export const outputMiddleware = 'output';
  * invalid answers. Several runs may share the output mode.
  */
 export function outputMode(attempts: number, formOf: (run: Run) => OutputForm): OutputMode {
-  const outputOf = perRun((run): OutputRun => {
+  const taskOf = perRun((run): OutputTask => {
     const form = formOf(run);
     return { form, run, attemptIds: new Set(), attemptsLeft: attempts, isAsked: false };
   });
@@ -51,26 +51,26 @@ export function outputMode(attempts: number, formOf: (run: Run) => OutputForm): 
     {
       name: outputMiddleware,
       wrapSettle: async (input, next, run) => {
-        const outputRun = outputOf(run);
+        const task = taskOf(run);
         const outcome = await next(input);
         const isStored = isEnding(outcome) && outcome.kind === 'stored';
-        return isStored ? checkStored(outputRun, outcome) : outcome;
+        return isStored ? checkStored(task, outcome) : outcome;
       },
-      wrapRequest: (draft, next, run) => askOrEnd(outputOf(run), draft, next),
+      wrapRequest: (draft, next, run) => askOrEnd(taskOf(run), draft, next),
       wrapReply: async (reply, next, run) => {
         // The result of a tool is not the output.
         if (!reply.request) return { to: 'model' };
         const outcome = await next(reply);
-        return isNewAnswer(outcome) ? checkAnswer(outputOf(run), outcome) : outcome;
+        return isNewAnswer(outcome) ? checkAnswer(taskOf(run), outcome) : outcome;
       },
     },
-    answerAtLimit({ answer: (limit, run) => askAtLimit(outputOf(run), limit) }),
+    answerAtLimit({ answer: (limit, run) => askAtLimit(taskOf(run), limit) }),
     freeChoice,
   ];
 }
 
-/** One run that has to end with an output. */
-interface OutputRun {
+/** What a run has to do to end with an output. */
+interface OutputTask {
   readonly form: OutputForm;
   readonly run: Run;
   /** Ids of the replies without an output, and of the questions after them. */
@@ -82,78 +82,77 @@ interface OutputRun {
 
 /** Ends the run if a tool call has given the output. Otherwise asks the model for it. */
 async function askOrEnd(
-  outputRun: OutputRun,
+  task: OutputTask,
   draft: RequestDraft,
   next: InnerStep<RequestDraft, ModelRequest | Next>,
 ): Promise<ModelRequest | Next> {
-  const { form, run } = outputRun;
+  const { form, run } = task;
   const result = await (draft.mustAsk ? undefined : form.readResults?.(run.messages));
   if (result) {
     const { reading, reply } = result;
-    if (reading.ok)
-      return endWith(outputRun, { kind: 'answer', reason: 'stop' }, reading.value, reply);
-    await countFailure(outputRun, reading.issues, reply);
+    if (reading.ok) return endWith(task, { kind: 'answer', reason: 'stop' }, reading.value, reply);
+    await countFailure(task, reading.issues, reply);
   }
   const addedLater = [...draft.addedLater, ...(form.addedLater ? [form.addedLater] : [])];
   const request = await next({ ...draft, addedLater });
-  if (!isNext(request)) return form.adaptRequest(request, outputRun.isAsked);
+  if (!isNext(request)) return form.adaptRequest(request, task.isAsked);
   // At a limit, inner middleware may end the run with an earlier reply.
   const isUnread = isNewAnswer(request) && request.output === undefined;
-  return isUnread ? checkAnswer(outputRun, request) : request;
+  return isUnread ? checkAnswer(task, request) : request;
 }
 
 /**
  * Reads the output from an answer. Returns the end of the run with its output, or asks the model
  * again. Throws `OUTPUT_INVALID` after the last attempt.
  */
-async function checkAnswer(outputRun: OutputRun, ending: AnswerEnd | StoredEnd): Promise<Next> {
-  const { form } = outputRun;
+async function checkAnswer(task: OutputTask, ending: AnswerEnd | StoredEnd): Promise<Next> {
+  const { form } = task;
   const { message } = ending;
   const reading = await form.read(message);
-  if (reading.ok) return endWith(outputRun, ending, reading.value, message);
-  if (outputRun.isAsked || !form.isReminded) await countFailure(outputRun, reading.issues, message);
-  outputRun.isAsked = true;
-  return askAgain(outputRun, message, form.correctionText(reading.issues));
+  if (reading.ok) return endWith(task, ending, reading.value, message);
+  if (task.isAsked || !form.isReminded) await countFailure(task, reading.issues, message);
+  task.isAsked = true;
+  return askAgain(task, message, form.correctionText(reading.issues));
 }
 
 /**
  * Returns the end of the run for an answer that an earlier run stored. The JSON that the model
  * wrote is validated again, because the schema may change values.
  */
-async function checkStored(outputRun: OutputRun, ending: StoredEnd): Promise<Next> {
+async function checkStored(task: OutputTask, ending: StoredEnd): Promise<Next> {
   const { message } = ending;
   const { output, outputJson = output } = metadataOf(message);
   if (outputJson !== undefined) {
-    const validation = await outputRun.form.schema.validate(outputJson);
+    const validation = await task.form.schema.validate(outputJson);
     if (validation.ok) return { ...ending, output: validation.value };
   }
-  const outcome = await checkAnswer(outputRun, ending);
+  const outcome = await checkAnswer(task, ending);
   if (isEnding(outcome) && outcome.message && outcome.message !== message)
-    await outputRun.run.log.edit({ remove: [message.id], append: [outcome.message] });
+    await task.run.log.edit({ remove: [message.id], append: [outcome.message] });
   return outcome;
 }
 
 /** Asks for the output at a limit. Only one attempt is made. */
-async function askAtLimit(outputRun: OutputRun, limit: ReachedLimit): Promise<LimitReply> {
-  const { form, run } = outputRun;
+async function askAtLimit(task: OutputTask, limit: ReachedLimit): Promise<LimitReply> {
+  const { form, run } = task;
   const question = run.createMessage('user', form.limitPrompt);
   const messages = [...limit.refused.messages, question];
   const reply = await limit.ask(messages, (request) => form.adaptRequest(request, true));
   if (reply.type === 'incomplete') return reply;
   const reading = await form.read(reply.message);
-  if (!reading.ok) throw await endFailed(outputRun, reading.issues, reply.message);
-  const answer = await answerWith(outputRun, reading.value, reply.message, 'summary-chunk');
+  if (!reading.ok) throw await endFailed(task, reading.issues, reply.message);
+  const answer = await answerWith(task, reading.value, reply.message, 'summary-chunk');
   const { event } = await run.events.revise('post-summary', { message: answer });
   return { type: 'complete', message: event.message, output: reading.value.value };
 }
 
 async function endWith(
-  outputRun: OutputRun,
+  task: OutputTask,
   ending: Pick<AnswerEnd, 'kind' | 'reason'> | StoredEnd,
   parsedOutput: ParsedOutput,
   reply: Msg,
 ): Promise<Ending> {
-  const message = await answerWith(outputRun, parsedOutput, reply, 'reasoning-chunk');
+  const message = await answerWith(task, parsedOutput, reply, 'reasoning-chunk');
   return { ...ending, message, output: parsedOutput.value };
 }
 
@@ -162,7 +161,7 @@ async function endWith(
  * is lost if the agent call ends without an output. The question is never stored.
  */
 async function askAgain(
-  { run, attemptIds }: OutputRun,
+  { run, attemptIds }: OutputTask,
   reply: Msg,
   question: string,
 ): Promise<Next> {
@@ -178,12 +177,12 @@ async function askAgain(
 
 /** Counts a failed attempt. Throws `OUTPUT_INVALID` after the last attempt. */
 async function countFailure(
-  outputRun: OutputRun,
+  task: OutputTask,
   issues: readonly string[],
   reply: Msg,
 ): Promise<void> {
-  outputRun.attemptsLeft -= 1;
-  if (outputRun.attemptsLeft < 1) throw await endFailed(outputRun, issues, reply);
+  task.attemptsLeft -= 1;
+  if (task.attemptsLeft < 1) throw await endFailed(task, issues, reply);
 }
 
 /**
@@ -191,13 +190,13 @@ async function countFailure(
  * the answer, with `metadata.reason` set to `error`.
  */
 async function endFailed(
-  outputRun: OutputRun,
+  task: OutputTask,
   issues: readonly string[],
   reply: Msg,
 ): Promise<AgentError> {
-  const { form, run } = outputRun;
+  const { form, run } = task;
   const text = form.writtenText(reply);
-  await removeAttempts(outputRun);
+  await removeAttempts(task);
   if (text) {
     const last = run.createMessage('assistant', text, { metadata: { reason: 'error' } });
     run.ending.addToResult({ failureMessage: last });
@@ -216,22 +215,22 @@ async function endFailed(
  * that contains the output.
  */
 async function answerWith(
-  outputRun: OutputRun,
+  task: OutputTask,
   { value, json, text: ownText }: ParsedOutput,
   reply: Msg,
   chunk: AnswerParts['chunk'],
 ): Promise<Msg> {
-  const removed = await removeAttempts(outputRun);
+  const removed = await removeAttempts(task);
   // A value without a JSON form becomes the JSON that the model wrote.
   const copy = jsonCopy(value);
   const output = copy === undefined ? json : copy;
   const metadata = isSameJson(json, output) ? { output } : { output, outputJson: json };
   const text = ownText ?? JSON.stringify(output);
-  return outputRun.form.answer({ reply, removed, text, metadata, chunk });
+  return task.form.answer({ reply, removed, text, metadata, chunk });
 }
 
 /** Removes the messages of the attempts from the session log. Returns the removed messages. */
-async function removeAttempts({ form, run, attemptIds }: OutputRun): Promise<readonly Msg[]> {
+async function removeAttempts({ form, run, attemptIds }: OutputTask): Promise<readonly Msg[]> {
   const { messages, questionId } = run;
   const { withoutAttempt = (message) => message } = form;
   const start = messages.findIndex(({ id }) => id === questionId) + 1;

@@ -21,7 +21,7 @@ import type { ToolSink } from './tool-queue.ts';
 import type { ToolContext } from './tool.ts';
 
 /** The run that makes a tool call, as the tool sees it. */
-export interface ToolRun extends RunInfo {
+export interface CallingRun extends RunInfo {
   /** Values for `get` of `ToolContext`. */
   readonly toolContext: ReadonlyMap<object, unknown>;
   /**
@@ -42,7 +42,7 @@ export interface FromRound extends ToolSink {
 
 /** What a tool call gets from the run that makes it. */
 export interface ExecuteOptions {
-  readonly run: ToolRun;
+  readonly run: CallingRun;
   readonly fromRound: FromRound;
   /**
    * Notes in the log that the tool starts. Resolves with false if the run has ended meanwhile. The

@@ -64,7 +64,7 @@ export function positionHooks(hooks: readonly PositionHook[]): Middleware {
   checkPositionHooks(hooks);
   const inward = hooks.toSorted((a, b) => (a.priority ?? 0) - (b.priority ?? 0)).map(asAgentHook);
   const outward = inward.toReversed();
-  const stateOf = perRun((): RunOfCall => ({ isSuspended: false }));
+  const stateOf = perRun((): PositionState => ({ isSuspended: false }));
   return {
     // Two lists of hooks in one agent must have different names.
     name: ['positionHooks', ...inward.map(({ name }) => name)].join(':'),
@@ -91,7 +91,7 @@ export function positionHooks(hooks: readonly PositionHook[]): Middleware {
 }
 
 /** State of one run. An agent call takes several runs if it suspends and continues. */
-interface RunOfCall {
+interface PositionState {
   isSuspended: boolean;
   /** Id of the last message in the session log when this run continued the agent call. */
   lastId?: string | undefined;
@@ -102,11 +102,11 @@ interface RunOfCall {
  * decision or a result. Also returns false if an earlier run ended it and this run only returns the
  * answer again.
  */
-function endsCall(run: RunOfCall, { messages }: Run, message: Msg): boolean {
+function endsCall(state: PositionState, { messages }: Run, message: Msg): boolean {
   const isStored = messages.some(({ id }) => id === message.id);
-  const isToldAgain = isStored && run.lastId === message.id;
+  const isToldAgain = isStored && state.lastId === message.id;
   const isOpen = openToolUses(isStored ? messages : [...messages, message]).length > 0;
-  return !run.isSuspended && !isToldAgain && !isOpen;
+  return !state.isSuspended && !isToldAgain && !isOpen;
 }
 
 /** Throws `CONFIGURATION` for invalid hooks. */

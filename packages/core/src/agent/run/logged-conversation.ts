@@ -17,7 +17,7 @@ export interface LogEdit {
 }
 
 /** The parts of a run that its log needs. */
-type LogRun = Pick<LiveRun, 'calls' | 'ending' | 'runId' | 'setup' | 'status' | 'waits'>;
+type LogParts = Pick<LiveRun, 'calls' | 'ending' | 'runId' | 'setup' | 'status' | 'waits'>;
 
 /** Everything that a run reads from the log of its session, and writes to it. */
 export class LoggedConversation {
@@ -29,7 +29,7 @@ export class LoggedConversation {
   isOpen = false;
   /** Work to do before the log gets the end of the run. */
   readonly beforeEnd: (() => Promise<void>)[] = [];
-  readonly #run: LogRun;
+  readonly #run: LogParts;
   /** Settles once the agent has its state from the log. */
   #restoring: Promise<unknown> | undefined;
   /** Whether the end of the run was written, or failed to be. */
@@ -37,7 +37,7 @@ export class LoggedConversation {
   /** Copy of the session's values for code that runs after the end of the run. */
   #leftState: Record<string, JsonValue> | undefined;
 
-  constructor(run: LogRun) {
+  constructor(run: LogParts) {
     this.#run = run;
   }
 

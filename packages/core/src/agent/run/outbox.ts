@@ -28,7 +28,7 @@ export interface JumpRequest {
 }
 
 /** What the events of a run need of it. `isMapping` is set while `mapEvent` runs. */
-type OutboxRun = RunInfo &
+type OutboxParts = RunInfo &
   Pick<
     LiveRun,
     'clock' | 'ending' | 'forMiddleware' | 'hooks' | 'isMapping' | 'log' | 'setup' | 'totals'
@@ -36,7 +36,7 @@ type OutboxRun = RunInfo &
 
 /** Creates the events of one run, passes them to the hooks, and sends them to the readers. */
 export class Outbox {
-  readonly #run: OutboxRun;
+  readonly #run: OutboxParts;
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
@@ -46,7 +46,7 @@ export class Outbox {
   /** Passes events to the readers, from the begin of the run on. */
   deliver!: SendEvents;
 
-  constructor(run: OutboxRun) {
+  constructor(run: OutboxParts) {
     this.#run = run;
   }
 
@@ -215,7 +215,7 @@ function fromOwnAgent(event: AgentEvent, depth: number): AgentEvent {
 }
 
 function mapEvent(
-  run: OutboxRun,
+  run: OutboxParts,
   mapping: readonly Middleware[],
   original: AgentEvent,
 ): AgentEvent {

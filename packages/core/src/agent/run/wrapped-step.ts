@@ -26,7 +26,7 @@ type WrapperKey = Exclude<keyof Middleware & `wrap${string}`, 'wrapModel'>;
 type StepKey = Exclude<WrapperKey, 'wrapTool'>;
 
 /** The parts of a run around a step. */
-export type WrappedRun = Pick<
+export type WrapParts = Pick<
   LiveRun,
   'alive' | 'calls' | 'ending' | 'forMiddleware' | 'setup' | 'waits'
 >;
@@ -41,7 +41,7 @@ type Out<K extends WrapperKey> = Awaited<ReturnType<NonNullable<Middleware[K]>>>
  * step.
  */
 export function runWrapped<K extends StepKey>(
-  run: WrappedRun,
+  run: WrapParts,
   key: K,
   input: In<K>,
   inner: InnerStep<In<K>, Out<K>>,
@@ -72,7 +72,7 @@ export function runWrapped<K extends StepKey>(
  * tool calls run at the same time, so a wrapper does not wait for their steps.
  */
 export function runWrappedTool(
-  run: WrappedRun,
+  run: WrapParts,
   call: ToolCall,
   inner: InnerStep<ToolCall, ToolOutcome>,
 ): Promise<ToolOutcome> {
@@ -97,7 +97,7 @@ export function runWrappedTool(
 
 /** Calls a wrapper. Throws `CONFIGURATION` if it returns no promise, such as a function. */
 function callWrapper<K extends WrapperKey>(
-  run: WrappedRun,
+  run: WrapParts,
   middleware: Middleware,
   key: K,
   input: In<K>,

@@ -3,17 +3,17 @@ import type { Round } from '../middleware.ts';
 import type { Next } from '../next.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { runWrapped } from '../run/wrapped-step.ts';
-import { recordOutcome, type ClosingRun } from './close-calls.ts';
-import { endStopped, type EndingRun } from './finish.ts';
+import { recordOutcome, type CloseParts } from './close-calls.ts';
+import { endStopped, type EndParts } from './finish.ts';
 import { jumpOfRound } from './jump.ts';
 import { reviewCalls } from './review-calls.ts';
-import { runTool, type ToolsRun } from './run-tool.ts';
+import { runTool, type ToolParts } from './run-tool.ts';
 
 /** The parts of a run that carry out a round of tool calls. */
-type ActingRun = EndingRun & ToolsRun & Pick<LiveRun, 'prompt'>;
+type ActParts = EndParts & ToolParts & Pick<LiveRun, 'prompt'>;
 
 /** Runs the open tool calls inside `wrapRound`, and says what follows. */
-export async function act(run: ActingRun): Promise<Next> {
+export async function act(run: ActParts): Promise<Next> {
   const round: Round = { calls: run.calls.open };
   try {
     return await runWrapped(run, 'wrapRound', round, (changed) => innerRound(run, changed));
@@ -29,7 +29,7 @@ export async function act(run: ActingRun): Promise<Next> {
  * they arrive. A call has three forms. `call.open.toolUse` is that of the model or of an earlier
  * run, `call.prepared.toolUse` that of this run's hooks. The tool gets that of the wrappers.
  */
-async function innerRound(run: ActingRun, { calls, parallelTools }: Round): Promise<Next> {
+async function innerRound(run: ActParts, { calls, parallelTools }: Round): Promise<Next> {
   const reviewed = await reviewCalls(run, calls);
   const queue = new ToolQueue(parallelTools ?? run.options.limits.parallelTools);
   const messages = run.prompt.messages;
@@ -50,7 +50,7 @@ async function innerRound(run: ActingRun, { calls, parallelTools }: Round): Prom
 }
 
 /** Handles what a running tool has put into the queue. */
-async function handle(run: ClosingRun, item: ToolQueueItem): Promise<void> {
+async function handle(run: CloseParts, item: ToolQueueItem): Promise<void> {
   const { toolUse } = item;
   if (item.type === 'events') return run.outbox.tellReaders(item.events);
   if (item.type === 'outcome') {

@@ -14,7 +14,7 @@ import type { LiveRun } from '../run/live-run.ts';
 import type { Halting } from '../../wait/halt.ts';
 
 /** The parts of a run with which a tool call ends. */
-export type ClosingRun = Pick<
+export type CloseParts = Pick<
   LiveRun,
   'author' | 'calls' | 'clock' | 'ending' | 'log' | 'outbox' | 'waits'
 >;
@@ -24,7 +24,7 @@ const ticksOfCall = 10;
 
 /** Ends or suspends a tool call, or leaves it open. */
 export async function recordOutcome(
-  run: ClosingRun,
+  run: CloseParts,
   toolUse: ToolUse,
   outcome: ToolOutcome,
   options?: WriteOptions,
@@ -38,7 +38,7 @@ export async function recordOutcome(
  * log. `jumpOfRound` later carries out what the hooks ask for.
  */
 export async function closeCall(
-  run: ClosingRun,
+  run: CloseParts,
   toolUse: ToolUse,
   result: ToolResult,
   options?: WriteOptions,
@@ -60,7 +60,7 @@ export async function closeCall(
 
 /** Says that the tools come next. Each call beyond `limits.replyCalls` gets an error result. */
 export async function goToTools(
-  run: ClosingRun & Pick<LiveRun, 'options'>,
+  run: CloseParts & Pick<LiveRun, 'options'>,
   reply?: Msg,
 ): Promise<Next> {
   const { replyCalls } = run.options.limits;
@@ -76,7 +76,7 @@ export async function goToTools(
  * observe the error.
  */
 async function askAboutResult(
-  run: ClosingRun,
+  run: CloseParts,
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
   // What hooks ask for at an interrupted call is dropped.
@@ -122,7 +122,7 @@ export function failCall(
  * `keepsCalls` leaves the calls open. So does a run that ends before `settle` has begun it in the
  * log: it changes nothing there.
  */
-export async function interruptOpenCalls(run: ClosingRun & Pick<LiveRun, 'tools'>): Promise<void> {
+export async function interruptOpenCalls(run: CloseParts & Pick<LiveRun, 'tools'>): Promise<void> {
   if (!run.log.hasBegun) return;
   const keepsPending = run.ending.failure && run.ending.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;

@@ -7,10 +7,10 @@ import { interruptOpenCalls } from './close-calls.ts';
 import type { EndBase, Ending } from '../next.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { isRejection } from '../../wait/halt.ts';
-import { revise, type JumpingRun } from './jump.ts';
+import { revise, type JumpParts } from './jump.ts';
 
 /** The parts of a run with which it ends. */
-export type EndingRun = JumpingRun & Pick<LiveRun, 'tools'>;
+export type EndParts = JumpParts & Pick<LiveRun, 'tools'>;
 
 // If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
 
@@ -20,7 +20,7 @@ export type EndingRun = JumpingRun & Pick<LiveRun, 'tools'>;
  * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call,
  * rejects with it, after it has closed the open tool calls.
  */
-export async function endStopped(run: EndingRun, partial?: Msg): Promise<Ending> {
+export async function endStopped(run: EndParts, partial?: Msg): Promise<Ending> {
   if (run.ending.aborted) run.ending.enterStage('aborting');
   if (partial) await run.log.append([partial]);
   const { halt } = run.ending;
@@ -52,7 +52,7 @@ export async function endStopped(run: EndingRun, partial?: Msg): Promise<Ending>
 }
 
 /** Returns how an exception ends the run, or throws it. */
-export async function endThrown(run: EndingRun, thrown: unknown): Promise<Ending> {
+export async function endThrown(run: EndParts, thrown: unknown): Promise<Ending> {
   if (run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
   if (isRejection(thrown)) {
     run.ending.haltWith(thrown);
@@ -70,7 +70,7 @@ const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejecte
 export type RunOutcome = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: EndingRun, ending: Ending): Promise<RunOutcome> {
+export async function finish(run: EndParts, ending: Ending): Promise<RunOutcome> {
   try {
     return await carryOut(run, ending);
   } catch (thrown) {
@@ -80,7 +80,7 @@ export async function finish(run: EndingRun, ending: Ending): Promise<RunOutcome
   }
 }
 
-async function carryOut(run: EndingRun, ending: Ending): Promise<RunOutcome> {
+async function carryOut(run: EndParts, ending: Ending): Promise<RunOutcome> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
   if (!keepsCalls) await interruptOpenCalls(run);
   run.ending.enterStage('ending');
@@ -99,7 +99,7 @@ async function carryOut(run: EndingRun, ending: Ending): Promise<RunOutcome> {
 /**
  * Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it.
  */
-async function answerAfterHooks(run: JumpingRun, ending: Ending): Promise<Msg> {
+async function answerAfterHooks(run: JumpParts, ending: Ending): Promise<Msg> {
   const { kind, reason } = ending;
   const isCustom = kind === 'custom';
   const isNew = isCustom || kind === 'answer';

@@ -6,14 +6,14 @@ import type { Msg } from '../../message/msg.ts';
 import type { EndBase, Next } from '../next.ts';
 import type { JumpRequest } from '../run/outbox.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import { goToTools, type ClosingRun } from './close-calls.ts';
+import { goToTools, type CloseParts } from './close-calls.ts';
 
 // What hooks ask for: `stop`, `jumpTo` and `gotoReasoning`. At most events, it is carried out at
 // once. At tool calls, it waits in `run.calls.roundJump` until the round ends. Middleware may close a
 // call outside of a round. Then it waits until the next model request.
 
 /** The parts of a run that carry out what hooks ask for. */
-export type JumpingRun = ClosingRun & Pick<LiveRun, 'options'>;
+export type JumpParts = CloseParts & Pick<LiveRun, 'options'>;
 
 /** An event after its hooks, and what they asked for. */
 export interface RevisedEvent<K extends ModifiableEvent> {
@@ -26,7 +26,7 @@ export interface RevisedEvent<K extends ModifiableEvent> {
  * readers get a `step-reset` first. Carries out what the hooks asked for.
  */
 export async function revise<K extends ModifiableEvent>(
-  run: JumpingRun,
+  run: JumpParts,
   type: K,
   data: EventData<K>,
 ): Promise<RevisedEvent<K>> {
@@ -46,14 +46,14 @@ export async function revise<K extends ModifiableEvent>(
 }
 
 /** Carries out what hooks asked for at tool calls, if they did. */
-export async function jumpOfRound(run: JumpingRun): Promise<Next | undefined> {
+export async function jumpOfRound(run: JumpParts): Promise<Next | undefined> {
   const { jump: requestedJump } = run.calls.roundJump;
   run.calls.roundJump = {};
   return requestedJump && jump(run, requestedJump, run.log.lastReply);
 }
 
 /** Carries out a hook's jump. `reply`: the model's last one, which the log may not have yet. */
-export async function jump(run: JumpingRun, requestedJump: Jump, reply?: Msg): Promise<Next> {
+export async function jump(run: JumpParts, requestedJump: Jump, reply?: Msg): Promise<Next> {
   const { at, to, reason = 'stopped-by-hook' } = requestedJump;
   const stoppedAt = reason === 'stopped-by-hook' ? at : undefined;
   const end: EndBase<JumpReason> = { reason, keepsCalls: to === 'stop', stoppedAt };

@@ -8,7 +8,7 @@ import type { LiveRun } from '../run/live-run.ts';
 import type { MessageAuthor } from '../run/message-author.ts';
 
 /** The parts of a run that ask the model and read its reply. */
-export type ReplyRun = Pick<
+export type ReplyParts = Pick<
   LiveRun,
   | 'author'
   | 'clock'
@@ -40,7 +40,7 @@ type SummaryChunk = { readonly type: 'summary-chunk' } & EventData<'summary-chun
  * network read. Rejects with the model's `AgentError`.
  */
 export async function readReply(
-  run: ReplyRun,
+  run: ReplyParts,
   request: ModelRequest,
   toEvent: ToEvent = (piece) => piece,
 ): Promise<AskResult> {

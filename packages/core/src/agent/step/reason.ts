@@ -6,18 +6,18 @@ import type { Reply } from '../middleware.ts';
 import { isNext, type Next } from '../next.ts';
 import type { RequestDraft } from '../request-draft.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import { runWrapped, type WrappedRun } from '../run/wrapped-step.ts';
+import { runWrapped, type WrapParts } from '../run/wrapped-step.ts';
 import { goToTools, interruptOpenCalls } from './close-calls.ts';
-import { endStopped, type EndingRun } from './finish.ts';
-import { jumpOfRound, revise, type JumpingRun } from './jump.ts';
-import { readReply, type ReplyRun } from './read-reply.ts';
+import { endStopped, type EndParts } from './finish.ts';
+import { jumpOfRound, revise, type JumpParts } from './jump.ts';
+import { readReply, type ReplyParts } from './read-reply.ts';
 
 /** The parts of a run that make the next model request. */
-type RequestingRun = JumpingRun & WrappedRun & Pick<LiveRun, 'prompt' | 'tools' | 'totals'>;
+type RequestParts = JumpParts & WrapParts & Pick<LiveRun, 'prompt' | 'tools' | 'totals'>;
 
 /** Asks the model once and returns what follows its reply. */
 export async function reason(
-  run: RequestingRun & EndingRun & ReplyRun,
+  run: RequestParts & EndParts & ReplyParts,
   mustAsk = false,
 ): Promise<Next> {
   if (run.ending.stopped) return endStopped(run);
@@ -38,7 +38,7 @@ export async function reason(
  * Makes the next model request from the log, and passes it through `wrapRequest`.
  * `mustAsk`: no middleware may answer in the model's place.
  */
-async function nextRequest(run: RequestingRun, mustAsk: boolean): Promise<ModelRequest | Next> {
+async function nextRequest(run: RequestParts, mustAsk: boolean): Promise<ModelRequest | Next> {
   const { iterations, resultLength } = run.options.limits;
   const listing = run.tools.current.whenListed?.(run.ending.signal);
   if (listing) {
@@ -63,7 +63,7 @@ async function nextRequest(run: RequestingRun, mustAsk: boolean): Promise<ModelR
  * request before middleware changed them.
  */
 async function innerRequest(
-  run: JumpingRun & Pick<LiveRun, 'totals'>,
+  run: JumpParts & Pick<LiveRun, 'totals'>,
   draft: RequestDraft,
   log: readonly Msg[],
 ): Promise<ModelRequest | Next> {
@@ -83,7 +83,7 @@ async function innerRequest(
 }
 
 /** Passes a reply through `wrapReply`, and says what follows it. */
-export function afterReply(run: JumpingRun & WrappedRun, reply: Reply): Promise<Next> {
+export function afterReply(run: JumpParts & WrapParts, reply: Reply): Promise<Next> {
   return runWrapped(run, 'wrapReply', reply, ({ message, ...last }) => {
     const isReplaced = message !== reply.message;
     return innerReply(run, {
@@ -94,7 +94,7 @@ export function afterReply(run: JumpingRun & WrappedRun, reply: Reply): Promise<
 }
 
 /** Passes a reply of the model through the `post-reasoning` hooks. Appends it if it calls tools. */
-async function innerReply(run: JumpingRun, reply: Reply): Promise<Next> {
+async function innerReply(run: JumpParts, reply: Reply): Promise<Next> {
   if (!reply.request) return { kind: 'custom', reason: reply.reason, message: reply.message };
   const { event, next } = await revise(run, 'post-reasoning', { message: reply.message });
   if (next) return next;

@@ -17,10 +17,10 @@ import type { Halting } from '../../wait/halt.ts';
 import { requireMiddlewareOf } from '../check-options.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { OpenCalls } from '../run/open-calls.ts';
-import { failCall, recordOutcome, type ClosingRun } from './close-calls.ts';
+import { failCall, recordOutcome, type CloseParts } from './close-calls.ts';
 
 /** The parts of a run that find the tool of a call and check its input. */
-type PreparingRun = Pick<LiveRun, 'setup' | 'tools' | 'waits'>;
+type PrepareParts = Pick<LiveRun, 'setup' | 'tools' | 'waits'>;
 
 /** A tool call that passed the hooks. If it cannot run, `prepared` has the problem. */
 export interface ReviewedCall {
@@ -34,7 +34,7 @@ export interface ReviewedCall {
  * calls stay open.
  */
 export async function reviewCalls(
-  run: ClosingRun & PreparingRun,
+  run: CloseParts & PrepareParts,
   calls: readonly OpenCall[],
 ): Promise<readonly ReviewedCall[]> {
   const passed: ReviewedCall[] = [];
@@ -51,7 +51,7 @@ export async function reviewCalls(
 
 /** Returns the call as its tool may get it, or the outcome if the call has one already. */
 async function reviewCall(
-  run: ClosingRun & PreparingRun,
+  run: CloseParts & PrepareParts,
   call: OpenCall,
 ): Promise<PreparedCall | ToolOutcome> {
   const { toolUse, state, result } = call;
@@ -89,7 +89,7 @@ function outcomeOfStarted(call: OpenCall, prepared: PreparedCall): ToolOutcome |
  * gets the problem of the changed one.
  */
 async function askAboutCall(
-  run: PreparingRun & Pick<LiveRun, 'calls' | 'ending' | 'outbox'>,
+  run: PrepareParts & Pick<LiveRun, 'calls' | 'ending' | 'outbox'>,
   originalCall: PreparedCall,
 ): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
@@ -128,7 +128,7 @@ function shownAs({ toolUse, ...prepared }: PreparedCall): EventData<'pre-acting'
 }
 
 /** Finds the tool and validates the input. */
-export async function prepare(run: PreparingRun, toolUse: ToolUse): Promise<PreparedCall> {
+export async function prepare(run: PrepareParts, toolUse: ToolUse): Promise<PreparedCall> {
   try {
     const prepared = await run.waits.forCode(prepareCall(run.tools.current, toolUse));
     if (prepared.ok) requireMiddlewareOf(prepared.tool, run.setup.use);

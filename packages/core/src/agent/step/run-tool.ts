@@ -1,7 +1,7 @@
 import { errorText } from '../../error/agent-error.ts';
 import { runInfo, type RunInfo } from '../../model/chat-model.ts';
 import type { ToolUse } from '../../message/msg.ts';
-import { executeTool, type FromRound, type ToolRun } from '../../tool/execute-tool.ts';
+import { executeTool, type FromRound, type CallingRun } from '../../tool/execute-tool.ts';
 import {
   hasResult,
   notStarted,
@@ -11,16 +11,16 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import type { LiveRun } from '../run/live-run.ts';
-import { runWrappedTool, type WrappedRun } from '../run/wrapped-step.ts';
+import { runWrappedTool, type WrapParts } from '../run/wrapped-step.ts';
 import { failCall } from './close-calls.ts';
 import { isEndingEarly, mayStart, prepare, type ReviewedCall } from './review-calls.ts';
 
 /** The parts of a run that run its tools. */
-export type ToolsRun = WrappedRun & RunInfo & Pick<LiveRun, 'interrupt' | 'tools' | 'totals'>;
+export type ToolParts = WrapParts & RunInfo & Pick<LiveRun, 'interrupt' | 'tools' | 'totals'>;
 
 /** Starts the tool of a prepared call, and returns the outcome. Never rejects. */
 export async function runTool(
-  run: ToolsRun,
+  run: ToolParts,
   call: ReviewedCall,
   fromRound: FromRound,
 ): Promise<ToolOutcome> {
@@ -37,7 +37,7 @@ export async function runTool(
 }
 
 async function startTool(
-  run: ToolsRun,
+  run: ToolParts,
   call: ReviewedCall,
   fromRound: FromRound,
 ): Promise<ToolOutcome> {
@@ -70,7 +70,7 @@ async function startTool(
 }
 
 /** Returns the run as its tools see it. */
-function toolRunOf(run: RunInfo & Pick<LiveRun, 'ending' | 'interrupt' | 'tools'>): ToolRun {
+function toolRunOf(run: RunInfo & Pick<LiveRun, 'ending' | 'interrupt' | 'tools'>): CallingRun {
   const { signal, interruptSignal } = run.ending;
   const { interrupt, tools } = run;
   return { ...runInfo(run), signal, interruptSignal, interrupt, toolContext: tools.context };

@@ -9,11 +9,11 @@ import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { wrappedResult } from '../../tool/tool-call.ts';
 import { closeCall } from './close-calls.ts';
-import { endStopped, type EndingRun } from './finish.ts';
+import { endStopped, type EndParts } from './finish.ts';
 import { jump } from './jump.ts';
 import type { Ending, Next } from '../next.ts';
 import type { JumpRequest, Outbox } from '../run/outbox.ts';
-import { runWrapped, type WrappedRun } from '../run/wrapped-step.ts';
+import { runWrapped, type WrapParts } from '../run/wrapped-step.ts';
 import type { LiveRun } from '../run/live-run.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface RunInput {
 
 /** Admits the input, adds it to the log and says what comes first. */
 export async function settle(
-  run: EndingRun & WrappedRun,
+  run: EndParts & WrapParts,
   { sent, admitted }: RunInput,
 ): Promise<Next> {
   if (run.ending.failure) return endStopped(run);
@@ -40,7 +40,7 @@ export async function settle(
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
-export function admitInput(run: WrappedRun, sent: ParsedInput): Promise<ParsedInput> {
+export function admitInput(run: WrapParts, sent: ParsedInput): Promise<ParsedInput> {
   return runWrapped(run, 'wrapInput', sent, async (input) => input);
 }
 
@@ -49,7 +49,7 @@ export function admitInput(run: WrappedRun, sent: ParsedInput): Promise<ParsedIn
  * loop can ask the model.
  */
 async function innerSettle(
-  run: EndingRun & Pick<LiveRun, 'setup'>,
+  run: EndParts & Pick<LiveRun, 'setup'>,
   input: SettleInput,
   requestedJump?: Jump,
 ): Promise<Next> {

@@ -9,7 +9,7 @@ import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';
 const storePatienceMs = 250;
 
 /** What a run tells its waits. */
-interface WaitingRun {
+interface WaitParts {
   readonly ending: Pick<Halting, 'signal' | 'aborted' | 'stage' | 'fail'>;
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
@@ -23,7 +23,7 @@ interface WaitingRun {
  * name of a method says for what it waits.
  */
 export class BoundedWaits {
-  readonly #run: WaitingRun;
+  readonly #run: WaitParts;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
   /** The wrappers and steps that have not ended. */
@@ -35,7 +35,7 @@ export class BoundedWaits {
   /** Whether a wait ended before its code, which may still run. */
   abandoned = false;
 
-  constructor(run: WaitingRun) {
+  constructor(run: WaitParts) {
     this.#run = run;
     onAbort(run.ending.signal, () => this.#open.forEach((wait) => this.#startTimer(wait)));
   }

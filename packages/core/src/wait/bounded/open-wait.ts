@@ -19,7 +19,7 @@ export interface WaitOptions {
   readonly wrapper?: NestedStep;
 }
 
-type RunEnding = Pick<Halting, 'aborted' | 'signal'>;
+type AbortState = Pick<Halting, 'aborted' | 'signal'>;
 
 /** A wait of a run whose work has not settled. */
 export class OpenWait {
@@ -30,12 +30,12 @@ export class OpenWait {
   /** Whether the wait began after the abort of the run. */
   readonly isLate: boolean;
   readonly #resolvesWhenOver: boolean;
-  readonly #ending: RunEnding;
+  readonly #ending: AbortState;
   #resolve!: (value: unknown) => void;
   #reject!: (error: unknown) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ isStore = false, resolves = false, wrapper }: WaitOptions, ending: RunEnding) {
+  constructor({ isStore = false, resolves = false, wrapper }: WaitOptions, ending: AbortState) {
     this.isStore = isStore;
     this.wrapper = wrapper;
     this.isLate = ending.aborted;
