@@ -6,15 +6,15 @@ import type { EventControls, HookControls } from './hook.ts';
 /** Name of a control. */
 export type ControlName = keyof HookControls;
 
-/** The call of a control by a hook. */
+/** The call of a control by a hook. That of `gotoReasoning` is a `jumpTo`. */
 export type ControlCall = {
-  readonly [N in ControlName]: {
+  readonly [N in Exclude<ControlName, 'gotoReasoning'>]: {
     readonly name: N;
     readonly args: Parameters<HookControls[N]>;
     /** Name of the hook, for errors. */
     readonly hook: string;
   };
-}[ControlName];
+}[Exclude<ControlName, 'gotoReasoning'>];
 
 /** Does what a hook asks for. Returns whether the later hooks do not get the event. */
 export type OnControl = (call: ControlCall) => boolean | void;
@@ -57,8 +57,7 @@ export function withControls<E extends AgentEvent>(
   if ('delta' in event) return event;
   const { type }: AgentEvent = event;
   const { hook } = handling;
-  const onOfferedControl: OnControl = (call) => {
-    const { name } = call;
+  const pass = (name: ControlName, call: ControlCall): boolean | void => {
     const isOffered = onControl && controlsOf[type]?.includes(name);
     if (isOffered && !handling.hasEnded) return onControl(call);
     const problem = isOffered
@@ -69,14 +68,20 @@ export function withControls<E extends AgentEvent>(
     });
   };
   const handlersEvent = Object.defineProperty({ ...event }, onControlKey, {
-    value: onOfferedControl,
+    value: (call: ControlCall) => pass(call.name, call),
   });
   for (const name of names) {
     const value = (...args: readonly unknown[]): void =>
-      void onOfferedControl({ name, args, hook } as unknown as ControlCall);
+      void pass(name, controlCall(name, args, hook));
     Object.defineProperty(handlersEvent, name, { value });
   }
   return Object.freeze(handlersEvent);
+}
+
+function controlCall(name: ControlName, args: readonly unknown[], hook: string): ControlCall {
+  const call =
+    name === 'gotoReasoning' ? { name: 'jumpTo', args: ['model', ...args] } : { name, args };
+  return { ...call, hook } as ControlCall;
 }
 
 /** Returns what the controls of a handler's event do, or `undefined` for an event without them. */

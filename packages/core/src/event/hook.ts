@@ -38,7 +38,7 @@ export interface HookControls {
    * tool starts.
    */
   stop(): void;
-  /** Same as `jumpTo('model', messages)`. */
+  /** AgentScope's name for `jumpTo('model', messages)`. */
   gotoReasoning(messages: readonly Msg[]): void;
   /**
    * Adds messages and continues at another step of the loop (Spring AI Alibaba: `jump_to`). At

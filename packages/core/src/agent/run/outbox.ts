@@ -116,8 +116,6 @@ export class Outbox {
           return ask({ at, to: 'stop' });
         case 'jumpTo':
           return ask({ at, to: args[0], messages: args[1], reason: args[2], hook });
-        case 'gotoReasoning':
-          return ask({ at, to: 'model', messages: args[0], hook });
         case 'reject':
           if (reject) return reject(args[0]);
           this.#run.ending.haltWith(

@@ -89,11 +89,14 @@ export async function* outputItems(
     const isWhole = output === result?.output || reader.isComplete;
     const newItems = list.slice(count, isWhole ? list.length : -1);
     for (const each of newItems) {
-      const isValid = !schema || output === result?.output;
-      const validation = isValid ? { ok: true, value: each } : await schema.validate(each);
-      if (!validation.ok) break;
+      let item: unknown = each;
+      if (schema && output !== result?.output) {
+        const validation = await schema.validate(each);
+        if (!validation.ok) break;
+        item = validation.value;
+      }
       count += 1;
-      yield (validation as { readonly value: unknown }).value;
+      yield item;
     }
   }
 }
