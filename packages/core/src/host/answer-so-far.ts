@@ -37,9 +37,9 @@ export function answerEvents(messages: readonly Msg[]): EventBatch {
         return [
           eventWith({ type: 'hosted-tool-chunk', blockId: `${message.id}:${index}`, hostedTool }),
         ];
-      const kind = block.type === 'thinking' ? 'thinking' : 'text';
-      const delta =
-        block.type === 'thinking' ? block.thinking : block.type === 'text' ? block.text : '';
+      if (block.type !== 'thinking' && block.type !== 'text') return [];
+      const { type: kind } = block;
+      const delta = block.type === 'thinking' ? block.thinking : block.text;
       return delta
         ? [eventWith({ type: 'reasoning-chunk', kind, blockId: `${message.id}:${index}`, delta })]
         : [];

@@ -15,7 +15,8 @@ export function replyStore(log: Pick<SessionMemory, 'view' | 'note'>): ReplyStor
         async load() {
           // A later request of the step, such as a retry, must not continue the reply of an earlier
           // one.
-          const note = hasSaved ? undefined : (await waits.forRead(log.view())).reply;
+          if (hasSaved) return undefined;
+          const { reply: note } = await waits.forRead(log.view());
           return note?.state && { state: note.state, isCurrent: note.afterId === afterId };
         },
         save: (state) => waits.forWrite(set(state)),

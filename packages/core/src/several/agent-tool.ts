@@ -132,9 +132,8 @@ export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOp
       checkDepth(context, name, maxDepth);
       const { toolUseId } = context;
       const id = sessionId || (typeof agent === 'function' ? toolUseId : agent.sessionId);
-      const openChild = children.get(id);
-      const child =
-        openChild ?? keepChild(children, id, await createChild(agent, toolName, id, context));
+      let child = children.get(id);
+      if (!child) child = keepChild(children, id, await createChild(agent, toolName, id, context));
       const answer = child.earlierCalls.then(() => takeTurn(child, message, context));
       child.earlierCalls = answer.catch(() => {});
       return answer;

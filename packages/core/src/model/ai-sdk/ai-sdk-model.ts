@@ -120,7 +120,8 @@ async function* decodeAll(
     if (hasContent(deltas)) deadline.reset();
     yield deltas;
     if (failure) throw failure;
-    result = next ?? (await deadline.listen(() => pending));
+    next ??= await deadline.listen(() => pending);
+    result = next;
   }
   if (!decoder.hasFinishPart) throw badReply('The reply ended without a finish part');
 }
