@@ -45,6 +45,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   ],
   'web-worker': ['wire', 'store', 'move', 'page', 'session', 'tabs', 'worker'],
   edge: [
+    'queue',
     'settings',
     'http',
     'turn',

@@ -1,4 +1,4 @@
-import type { NewTurn } from '@isoloop/core/host';
+import type { NewTurn } from '../queue/turn-queue.ts';
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { given } from '../../test-support/session-client.ts';

@@ -1,4 +1,10 @@
-import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from '@isoloop/core/host';
+import type {
+  FailedMessage,
+  NewTurn,
+  QueuedTurn,
+  TurnQueue,
+  TurnState,
+} from '../queue/turn-queue.ts';
 
 interface Row extends Record<string, SqlStorageValue> {
   readonly id: number;

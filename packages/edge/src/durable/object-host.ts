@@ -1,5 +1,6 @@
 import type { Memory } from '@isoloop/core';
-import { onlyAdds, type QueuedMessage } from '@isoloop/core/host';
+import type { QueuedMessage } from '@isoloop/core/host';
+import { onlyAdds } from '../queue/only-adds.ts';
 import type { UIMessage } from '@isoloop/core/stream';
 import { DurableStore } from './durable-store.ts';
 import { logError } from '../http/error-response.ts';

@@ -1,15 +1,17 @@
 import type { Memory, Msg, ReActAgent } from '@isoloop/core';
 import {
   answerSoFar,
-  bringsMessage,
   newMessages,
   storeTitle,
-  storesInputOnly,
-  type QueuedTurn,
   type TurnInput,
-  type TurnQueue,
   logMemoryOf,
 } from '@isoloop/core/host';
+import {
+  bringsMessage,
+  storesInputOnly,
+  type QueuedTurn,
+  type TurnQueue,
+} from '../queue/turn-queue.ts';
 import type { LiveTurn } from '../settings/live-turn.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { makeAgent } from '../turn/session-setup.ts';

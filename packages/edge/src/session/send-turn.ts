@@ -1,4 +1,4 @@
-import type { NewTurn } from '@isoloop/core/host';
+import type { NewTurn } from '../queue/turn-queue.ts';
 import type { Context } from 'hono';
 import type { ApiCall } from '../settings/openai-routes.ts';
 import type {

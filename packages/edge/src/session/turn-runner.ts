@@ -1,19 +1,15 @@
 import { AgentError } from '@isoloop/core';
+import { newMessages, pendingCallsOf, type QueuedMessage } from '@isoloop/core/host';
 import {
   checkQueueSize,
-  forgetFailures,
   isRepeat,
-  keepFailures,
-  listQueued,
   mustWait,
-  newMessages,
   nextTurn,
-  pendingCallsOf,
   type FailedMessage,
   type NewTurn,
-  type QueuedMessage,
   type QueuedTurn,
-} from '@isoloop/core/host';
+} from '../queue/turn-queue.ts';
+import { forgetFailures, keepFailures, listQueued } from '../queue/queued-messages.ts';
 import { isQuestion } from '@isoloop/core/message';
 import { toUiMessages, type UIMessage } from '@isoloop/core/stream';
 import type { LiveTurn } from '../settings/live-turn.ts';

@@ -1,5 +1,5 @@
 import type { AgentStream, Msg, ReActAgent } from '@isoloop/core';
-import type { NewTurn } from '@isoloop/core/host';
+import type { NewTurn } from '../queue/turn-queue.ts';
 import type { ApiCall } from './openai-routes.ts';
 
 /** Turn that has begun. Any number of clients can read its events. */

@@ -1,6 +1,12 @@
 import { AgentError, type KeyValueStore } from '@isoloop/core';
 import { joinValue, splitValue, type Entry } from '@isoloop/core/memory';
-import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue, TurnState } from '@isoloop/core/host';
+import type {
+  FailedMessage,
+  NewTurn,
+  QueuedTurn,
+  TurnQueue,
+  TurnState,
+} from '../queue/turn-queue.ts';
 import { logError } from '../http/error-response.ts';
 
 /** What the store keeps of a queue, as JSON. Each message has values of its own. */

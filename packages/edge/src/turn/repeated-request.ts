@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { NewTurn } from '@isoloop/core/host';
+import type { NewTurn } from '../queue/turn-queue.ts';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../settings/handler-options.ts';
 

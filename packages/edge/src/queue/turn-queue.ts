@@ -1,6 +1,5 @@
-import { AgentError } from '../error/agent-error.ts';
-import type { Msg } from '../message/msg.ts';
-import { bringsMessage, type TurnRequest } from './turn-request.ts';
+import { AgentError, type Msg } from '@isoloop/core';
+import type { TurnRequest } from '@isoloop/core/host';
 
 /** Turn that a client asks for, as plain JSON. */
 export interface NewTurn {
@@ -140,4 +139,12 @@ export function isRepeat(first: NewTurn, second: NewTurn): boolean {
     message.id === id &&
     JSON.stringify(message.content) === JSON.stringify(content)
   );
+}
+
+/**
+ * Returns whether the turn has a new message. Such a turn does not run while tool calls of the page
+ * are open.
+ */
+export function bringsMessage({ kind }: TurnRequest): boolean {
+  return kind === 'message' || kind === 'messages';
 }

@@ -1,8 +1,6 @@
-import type { Memory } from '../memory/memory.ts';
-import type { Msg } from '../message/msg.ts';
-import { toUiMessages } from '../stream/ui/ui-messages.ts';
-import type { QueuedMessage } from './chat-link.ts';
-import { newMessageIds, newMessages } from './turn-request.ts';
+import type { Memory, Msg } from '@isoloop/core';
+import { newMessages, type QueuedMessage } from '@isoloop/core/host';
+import { toUiMessages } from '@isoloop/core/stream';
 import type { FailedMessage, NewTurn, QueuedTurn, TurnQueue } from './turn-queue.ts';
 
 /**
@@ -15,7 +13,7 @@ export function listQueued(
 ): readonly QueuedMessage[] {
   const turns = queue.all();
   // A failed message that was sent again keeps its entry until the log has it.
-  const sentIds = new Set(turns.flatMap(({ request }) => newMessageIds(request)));
+  const sentIds = new Set(turns.flatMap(({ request }) => newMessages(request)).map(({ id }) => id));
   const failed = queue.failedMessages().filter(({ message }) => !sentIds.has(message.id));
   return [
     ...failed.flatMap(({ message, error }) => toQueued([message], error)),
@@ -30,7 +28,7 @@ export function forgetFailures(
   queue: Pick<TurnQueue, 'forgetFailed'>,
   { request }: Pick<NewTurn, 'request'>,
 ): void {
-  for (const id of newMessageIds(request)) queue.forgetFailed(id);
+  for (const { id } of newMessages(request)) queue.forgetFailed(id);
 }
 
 /** A turn that failed, and how. */
