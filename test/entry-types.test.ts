@@ -13,21 +13,28 @@ const sharedTypes: Readonly<Record<string, string>> = {
   ContextToken: '/tool, with contextToken(), which makes it',
   ForkOptions: '/tool, with presets, which few tools have',
   FriendlyText: '/event, with the results that it is about',
+  LogRecord: '/log, with the records of a session',
   ModelMiddleware: '/model, with wrapModel(), which takes it',
+  PerRequest: '/endpoint, with valueFor(), which takes it',
+  RequestHeaders: '/endpoint, with requestEndpoint()',
   RetrievedDocument: '/message, with documentsText(), which takes it',
   RunInfo: '/model, with the context of a model',
+  SessionView: '/log, with SessionFold, which makes it',
   SummaryStore: '/memory, with sessionSummaries(), which makes it',
   TokenProfile: '/tokens, with the profiles',
 };
 
 /** Types that only say what others are made of. No user writes their names. */
 const inferredTypes: readonly string[] = [
+  'CallView',
+  'Failure',
   'InferInput',
   'AnyFunction',
   'InputWithout',
   'Names',
   'TypeOf',
   'OpenAiFormatterOptions',
+  'Streaming',
   'ToolsOf',
   'Transport',
 ];

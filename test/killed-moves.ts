@@ -1,4 +1,4 @@
-import { moveSession, type SessionPlace } from '@isoloop/core/host';
+import { moveSession, type SessionPlace } from '@isoloop/core/move';
 
 /** Places of one session, between which it moves. */
 interface KilledPlaces {

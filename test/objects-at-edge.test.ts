@@ -8,9 +8,8 @@ import {
   type ChatModel,
   type Middleware,
 } from '@isoloop/core';
-import { objectMediaType } from '@isoloop/core/host';
+import { objectMediaType, structured, type OutputMode } from '@isoloop/core/output';
 import { openai } from '@isoloop/core/openai';
-import { structured, type OutputMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedStep } from '@isoloop/core/testing';
 import { createAgentHandler } from '@isoloop/edge';
 import { storeSessions } from '@isoloop/edge/store';
@@ -18,7 +17,7 @@ import { createTextStreamResponse, Output, streamText, toTextStream } from 'ai';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod';
 import { fetchOfPieces, recordedPieces } from './support/recorded-pieces.ts';
-import { objectsIn } from '../packages/react/src/object/objects-in.ts';
+import { objectsIn } from '@isoloop/core/stream';
 
 const trip = z.object({ city: z.string(), days: z.number() });
 const rome = { city: 'Rome', days: 3 };

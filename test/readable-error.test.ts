@@ -20,3 +20,11 @@ test.for([
       code,
     });
 });
+
+test('the demo reads the code at the end of a stream’s error, and nothing else in brackets', () => {
+  expect(readableError(new Error('Slow down. [MODEL_RATE_LIMITED]'))).toMatchObject({
+    detail: 'Slow down.',
+    code: 'MODEL_RATE_LIMITED',
+  });
+  expect(readableError(new Error('array[0] is odd'))).toMatchObject({ detail: 'array[0] is odd' });
+});

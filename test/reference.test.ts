@@ -82,9 +82,9 @@ test('the reference shows the head of a class, and takes a method’s text from 
 
 test('a name that another package exports is on the page of that package only', () => {
   const entry = DeclarationFile.read(`${root}/packages/web-worker/dist/move/index.d.ts`);
-  expect(entry.exports.get('moveSession')?.[0]).toBe('@isoloop/core/host');
+  expect(entry.exports.get('moveSession')?.[0]).toBe('@isoloop/core/move');
   const found = reference.items.filter(({ name }) => name === 'moveSession');
-  expect(found.map((item) => item.entry)).toEqual(['@isoloop/core/host']);
+  expect(found.map((item) => item.entry)).toEqual(['@isoloop/core/move']);
 });
 
 test('readDocComment() separates examples and adds the default to the text', () => {

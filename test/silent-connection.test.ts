@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { serve } from '@hono/node-server';
 import { MemoryStore, ReActAgent } from '@isoloop/core';
-import { requestEndpoint } from '@isoloop/core/host';
+import { requestEndpoint } from '@isoloop/core/endpoint';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { createAgentHandler } from '@isoloop/edge';
 import { storeSessions } from '@isoloop/edge/store';

@@ -20,15 +20,9 @@ import {
   summarizeHistory,
 } from '@isoloop/core/context';
 import { userErrorText } from '@isoloop/core/error';
-import {
-  attach,
-  endpointPlace,
-  moveSession,
-  storePlace,
-  JsonReader,
-  placeWith,
-  createUiMessageEncoder,
-} from '@isoloop/core/host';
+import { attach } from '@isoloop/core/event';
+import { endpointPlace, moveSession, storePlace, placeWith } from '@isoloop/core/move';
+import { JsonReader, createUiMessageEncoder, toUiMessages, textStream } from '@isoloop/core/stream';
 import { Semaphore, modelRequestLimit, runLimits, toolCallLimit } from '@isoloop/core/limits';
 import { attachment } from '@isoloop/core/message';
 import { multiAgent, boundedModel } from '@isoloop/core/model';
@@ -53,7 +47,6 @@ import {
 } from '@isoloop/core/results';
 import { byModel, bySimilarity, byWords, selectTools, toolSearch } from '@isoloop/core/selection';
 import { agentTool, handOff, operatorMessage } from '@isoloop/core/several';
-import { toUiMessages, textStream } from '@isoloop/core/stream';
 import { ScriptedModel, memoryConformance, modelConformance } from '@isoloop/core/testing';
 import { checkAnswers, textToolCalls } from '@isoloop/core/text-protocol';
 import { Toolkit, metaTool } from '@isoloop/core/tool';
@@ -243,14 +236,14 @@ const data =
   'shortenResults ' +
   'SessionFold SessionStore addToLevels askText changedError damageError ' +
   'deletedError flushesOf fullLevels inOrder isDamage makeRef nextHead parseBatch ' +
-  'parseSealed replacedBy seal shortId suffixOf toUtf8 turnIdOf ' +
+  'parseSealed replacedBy seal shortId suffixOf turnIdOf ' +
   'sessionSummaries ' +
-  'answerSoFar beginTurn bringsMessage checkDecisionSize ' +
-  'checkFirstTurn checkMessageId checkQueueSize decisionError eventWith fieldError ' +
-  'forgetFailures getToolName hasAnswer isRepeat isToolUIPart keepFailures lastRun ' +
-  'listQueued mustWait  newMessages nextTurn onlyAdds pendingCallsOf ' +
+  'answerSoFar beginTurn checkDecisionSize ' +
+  'checkFirstTurn checkMessageId decisionError eventWith fieldError ' +
+  'getToolName hasAnswer isToolUIPart ' +
+  ' newMessages pendingCallsOf ' +
   'readChatTurn readMessages readUserMessage reopenCalls resumeTurn runsHere ' +
-  'storeTitle storedView storesInputOnly withEarlierAnswer ' +
+  'storeTitle storedView withEarlierAnswer ' +
   'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +
   'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
   'answerEnding answerOf argumentsIn assistantMessage backOff ' +
@@ -269,16 +262,16 @@ const data =
   'isToolContent joinValue jsonClientText jsonForm jsonText keepDataParts ' +
   'keyValueStoreConformance latestMessages logMemoryOf logText mapTexts ' +
   'markAsProgram maskParameters maskSecrets maxTokensFieldOf mayAskForApproval ' +
-  'mergeKey messageIdOf messagesOf metadataOf ' +
-  'monotonicNow onAbort nestedWraps objectInput objectWriterOf omitUndefined ' +
-  'oneOf openToolUses optional outputItems outputText pairedForModel ' +
-  'parametersIssue parseErrorText parseHistory parseJson parseMessages ' +
+  'mergeKey messageIdOf metadataOf ' +
+  'monotonicNow onAbort nestedWraps objectWriterOf omitUndefined ' +
+  'objectsIn oneOf openToolUses optional outputItems outputText pairedForModel ' +
+  'parametersIssue parseHistory parseJson parseMessages ' +
   'parseToolCalls partialOutput pauseNextCall profileFor ' +
   'providedValue readSchema recordsOf replaceKey replyEnding ' +
   'reportFailure requestEndpoint requestMeter resumptionOf retryableOnce runInfo ' +
   'searchTerms sessionViewOf shortQuery sleepFor ' +
   'sourcesOf splitValue startOf startOfTexts syncValue systemMessage ' +
-  'textHistory textIn textOf textsOf thinkingOf timerMs titleOf ' +
+  'textHistory textOf textsOf thinkingOf timerMs titleOf ' +
   'toTimelineEvent todosOf toolMessage toolNameOf toolResultsOf ' +
   'toolUsesOf trimRequest turnView typedMessages userMessage ' +
   'userText valueFor valueKeys withControls withEndedCalls withExecute ' +

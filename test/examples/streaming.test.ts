@@ -5,7 +5,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { ReActAgent } from '@isoloop/core';
 // #endregion
 // #region stream-detached
-import { attach } from '@isoloop/core/host';
+import { attach } from '@isoloop/core/event';
 // #endregion
 
 test('stream() yields events; a detached run continues without a reader', async () => {

@@ -20,7 +20,7 @@ import {
   type Tool,
   type UseList,
 } from '@isoloop/core';
-import { attach } from '@isoloop/core/host';
+import { attach } from '@isoloop/core/event';
 import { Agent, type KernelOptions } from '@isoloop/core/agent';
 import { approvals } from '@isoloop/core/approval';
 import { directAnswers, answerAtLimit } from '@isoloop/core/answer';

@@ -1,4 +1,4 @@
-import { attach } from '@isoloop/core/host';
+import { attach } from '@isoloop/core/event';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import {

@@ -16,11 +16,11 @@ import {
   ReActAgent,
   type AgentOptions,
 } from '@isoloop/core';
-import { adoptRecords, createUiMessageEncoder } from '@isoloop/core/host';
+import { adoptRecords } from '@isoloop/core/move';
+import { createUiMessageEncoder, textStream } from '@isoloop/core/stream';
 import type { LogRecord } from '@isoloop/core/log';
 import { jsonMode, structured } from '@isoloop/core/output';
 import { loadState, saveState } from '@isoloop/core/state';
-import { textStream } from '@isoloop/core/stream';
 import { orderFaults } from '../support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';

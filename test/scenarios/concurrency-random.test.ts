@@ -1,4 +1,4 @@
-import { attach } from '@isoloop/core/host';
+import { attach } from '@isoloop/core/event';
 import { expect, test } from 'vitest';
 import { seeds } from '../test-extent.ts';
 import { type AgentEvent, textOf, tool, type AgentStream, ReActAgent } from '@isoloop/core';

@@ -14,7 +14,7 @@ import {
   type AgentOptions,
 } from '@isoloop/core';
 import { type OutputMode, structured } from '@isoloop/core/output';
-import { createUiMessageEncoder } from '@isoloop/core/host';
+import { createUiMessageEncoder } from '@isoloop/core/stream';
 import { isCutOff } from '@isoloop/core/log';
 import { openToolUses } from '../../packages/core/src/message/conversation/tool-pairs.ts';
 import { spreadPoints } from '../faults/inject-faults.ts';

@@ -11,7 +11,7 @@ import {
   tool,
   type Middleware,
 } from '@isoloop/core';
-import { attach } from '@isoloop/core/host';
+import { attach } from '@isoloop/core/event';
 import { agentTool } from '@isoloop/core/several';
 import { inputGuard } from '@isoloop/guards';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';

@@ -1,7 +1,10 @@
-import { createUiMessageEncoder, type UiMessageEncoderOptions } from '@isoloop/core/host';
+import {
+  createUiMessageEncoder,
+  type UiMessageEncoderOptions,
+  type UiChunk,
+} from '@isoloop/core/stream';
 import { readUIMessageStream, uiMessageChunkSchema, type UIMessage, type UIMessageChunk } from 'ai';
 import type { AgentStream } from '@isoloop/core';
-import type { UiChunk } from '@isoloop/core/stream';
 
 /** Encodes a run for AI SDK's `useChat`. */
 export async function chunksOf(

@@ -1,5 +1,4 @@
 import { AgentError } from '@isoloop/core';
-import { parseErrorText } from '@isoloop/core/stream';
 
 export interface ReadableError {
   readonly title: string;
@@ -71,10 +70,19 @@ function codeAndMessage(error: unknown): { readonly code: string; readonly messa
   const text = error instanceof Error ? error.message : String(error);
   const fromBody = parseBody(text);
   if (fromBody) return fromBody;
-  const { code, message } = parseErrorText(text);
+  const { code, message } = splitErrorText(text);
   if (code) return { code, message };
   // `fetch` throws a TypeError when there is no connection. Its message depends on the browser.
   return { code: error instanceof TypeError ? 'OFFLINE' : 'INTERNAL', message };
+}
+
+/** The code at the end of an error of a stream: `… [MODEL_AUTH]`. */
+const codeAtEnd = / \[([A-Z_]+)\]$/;
+
+/** Splits the text of a stream's error into its message and its code, which may be absent. */
+function splitErrorText(text: string): { readonly message: string; readonly code?: string } {
+  const code = codeAtEnd.exec(text)?.[1];
+  return code === undefined ? { message: text } : { message: text.replace(codeAtEnd, ''), code };
 }
 
 function parseBody(text: string): { readonly code: string; readonly message: string } | undefined {

@@ -1,4 +1,8 @@
-import { attach, createUiMessageEncoder } from '@isoloop/core/host';
+import { requestEndpoint } from '@isoloop/core/endpoint';
+import { attach } from '@isoloop/core/event';
+import { beginTurn } from '@isoloop/core/host';
+import { moveSession, storePlace } from '@isoloop/core/move';
+import { createUiMessageEncoder } from '@isoloop/core/stream';
 import { fitContext } from '@isoloop/core/context';
 import { metrics } from '@isoloop/core/observe';
 import { jsonMode } from '@isoloop/core/output';
@@ -8,7 +12,14 @@ import { estimateTokens } from '@isoloop/core/tokens';
 import { selectTools } from '@isoloop/core/selection';
 import { unstorageStore } from '@isoloop/core/memory';
 import memoryDriver from 'unstorage/drivers/memory';
-import { ReActAgent, tool, userMessage, type Middleware } from '@isoloop/core';
+import {
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  tool,
+  userMessage,
+  type Middleware,
+} from '@isoloop/core';
 import { SessionFold } from '@isoloop/core/log';
 import { jsonSchema } from '@isoloop/core/schema';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -17,7 +28,6 @@ import { fromAiSdk } from '@isoloop/core/ai-sdk';
 import { directAnswers } from '@isoloop/core/answer';
 import { approvals } from '@isoloop/core/approval';
 import { classifyError } from '@isoloop/core/error';
-import { AgentStream } from '@isoloop/core/event';
 import { mapTexts } from '@isoloop/core/message';
 import { checkOptions, string } from '@isoloop/core/options';
 import { addUsage, noUsage } from '@isoloop/core/model';
@@ -149,9 +159,29 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   './selection': [() => answerWith(selectTools()), answered],
   './host': [
     async () => {
-      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
-      await agent.stream('Hi', { detached: true }).result;
-      return (await attach(agent)!.result).text;
+      const { memory, tools, status } = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      const request = { kind: 'message', message: userMessage('Hi') } as const;
+      const { input } = await beginTurn({ memory, tools, status }, request);
+      return input === request.message;
+    },
+    true,
+  ],
+  './move': [
+    async () => {
+      const stores = [new MemoryStore(), new MemoryStore()] as const;
+      await new SessionMemory(stores[0], 's').append([userMessage('Hi', { id: 'q' })]);
+      const [from, to] = stores.map((store, index) =>
+        storePlace({ name: `store:${index}`, store }),
+      );
+      await moveSession('s', { from: from!, to: to! });
+      return (await new SessionMemory(stores[1], 's').read()).map(({ id }) => id);
+    },
+    ['q'],
+  ],
+  './endpoint': [
+    async () => {
+      const fetch = async (): Promise<Response> => new Response('Hello');
+      return (await requestEndpoint({ url: 'https://a.test', init: {}, fetch })).text();
     },
     'Hello',
   ],
@@ -195,10 +225,12 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   './message': [async () => mapTexts([], (text) => text), []],
   './model': [async () => addUsage(noUsage, { inputTokens: 2, outputTokens: 1 }).inputTokens, 2],
   './event': [
-    async () =>
-      new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi']) }).stream('Hi') instanceof
-      AgentStream,
-    true,
+    async () => {
+      const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      await agent.stream('Hi', { detached: true }).result;
+      return (await attach(agent)!.result).text;
+    },
+    'Hello',
   ],
   './tool': [async () => new Toolkit([add]).schemas().map(({ name }) => name), ['add']],
   './wait': [async () => abortable(Promise.resolve(1), new AbortController().signal), 1],

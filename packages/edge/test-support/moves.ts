@@ -9,11 +9,11 @@ import {
 } from '@isoloop/core';
 import {
   endpointPlace,
-  messagesOf,
+  sessionViewOf,
   storePlace,
   type SessionCopy,
   type SessionPlace,
-} from '@isoloop/core/host';
+} from '@isoloop/core/move';
 import type { LogRecord } from '@isoloop/core/log';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import * as z from 'zod';
@@ -71,6 +71,10 @@ export const pendingIn = (copy: SessionCopy | undefined): readonly PendingCall[]
   copy!.records.flatMap((record) =>
     record.kind === 'suspended' ? record.calls.map(({ pending }) => pending) : [],
   );
+
+/** Returns the messages of a session from its records, as agents read them. */
+export const messagesOf = (records: readonly LogRecord[]): readonly Msg[] =>
+  sessionViewOf(records).messages;
 
 export const resultsIn = (copy: SessionCopy | undefined): readonly (readonly string[])[] =>
   messagesOf(copy!.records)

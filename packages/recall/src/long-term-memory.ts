@@ -30,7 +30,6 @@ import {
 import { isAnswerReason } from '@isoloop/core/event';
 import { fence, metadataOf, startOf, cleanText } from '@isoloop/core/message';
 import { recallOnce, lastQuestion } from './recall-once.ts';
-import { objectInput } from '@isoloop/core/host';
 import { Deadline, syncValue } from '@isoloop/core/wait';
 import type { LongTermMemory, LongTermRecord } from './long-term-store.ts';
 import { estimateTokens } from '@isoloop/core/tokens';
@@ -272,7 +271,12 @@ function longTermTools(settings: LongTermSettings): readonly Tool[] {
 }
 
 function textListInput(name: string, description: string): JsonObject {
-  return objectInput({ [name]: { type: 'array', items: { type: 'string' }, description } });
+  return {
+    type: 'object',
+    properties: { [name]: { type: 'array', items: { type: 'string' }, description } },
+    required: [name],
+    additionalProperties: false,
+  };
 }
 
 /**

@@ -1,9 +1,8 @@
 import { timerMs } from '@isoloop/core/wait';
 import { metadataOf } from '@isoloop/core/message';
-import { reportFailure } from '@isoloop/core/error';
+import { fieldsOf, reportFailure } from '@isoloop/core/error';
 import { checkFields, checkOptions, natural } from '@isoloop/core/options';
 import { AgentError, textOf, tool, type Tool, type Middleware } from '@isoloop/core';
-import { objectInput, textIn } from '@isoloop/core/host';
 import { providedValue } from '@isoloop/core/tool';
 import { lastQuestion, recallOnce, type ReportFailure } from './recall-once.ts';
 import {
@@ -74,12 +73,17 @@ function searchTool(options: RetrievalOptions, report: ReportFailure): Tool {
   return tool({
     name,
     description,
-    input: objectInput({ query }),
+    input: {
+      type: 'object',
+      properties: { query },
+      required: ['query'],
+      additionalProperties: false,
+    },
     // The search has a time limit of its own.
     timeoutMs: timerMs(Infinity),
     replay: 'safe',
     async execute(input, { sessionId, signal, messages, get }) {
-      const queryText = textIn(input, 'query');
+      const queryText = queryIn(input);
       const call = { sessionId, signal, messages, get };
       const searching = findDocuments(options, call, () => queryText, report);
       const resultText = await searching.catch((cause: unknown) => {
@@ -91,4 +95,11 @@ function searchTool(options: RetrievalOptions, report: ReportFailure): Tool {
       return resultText || 'Nothing was found.';
     },
   });
+}
+
+/** Returns the query of a model. Throws `INVALID_INPUT`, and the model gets the message. */
+function queryIn(input: unknown): string {
+  const { query } = fieldsOf(input);
+  if (typeof query === 'string' && query.trim()) return query.trim();
+  throw new AgentError('INVALID_INPUT', 'query: a string that is not empty');
 }

@@ -1,11 +1,12 @@
 import { ReActAgent, tool, type AgentOptions } from '@isoloop/core';
+import { objectMediaType, objectWriterOf } from '@isoloop/core/output';
 import {
-  objectMediaType,
-  objectWriterOf,
   createUiMessageEncoder,
   fromUiDecisions,
-} from '@isoloop/core/host';
-import { fromUiMessage, toUiMessages, type UiChunk } from '@isoloop/core/stream';
+  fromUiMessage,
+  toUiMessages,
+  type UiChunk,
+} from '@isoloop/core/stream';
 import { operatorMessage } from '@isoloop/core/several';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { onTestFinished } from 'vitest';

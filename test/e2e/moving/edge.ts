@@ -1,5 +1,5 @@
 import { SessionMemory, type Decision } from '@isoloop/core';
-import { adoptRecords } from '@isoloop/core/host';
+import { adoptRecords } from '@isoloop/core/move';
 import { createAgentHandler, DurableStore } from '@isoloop/edge';
 import { kvSessions, KvStore } from '@isoloop/edge/kv';
 import { payer } from './payer.ts';

@@ -3,7 +3,7 @@ import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import type { Memory } from '../memory/memory.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
-import { adoptRecords } from '../memory/adopt-records.ts';
+import { adoptRecords } from '../memory/move/adopt-records.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { toolUsesOf, type Msg } from '../message/msg.ts';
 import type { ModelDelta, ModelRequest } from '../model/chat-model.ts';

@@ -16,3 +16,5 @@ export type {
 export type { InterruptRequest } from './interrupt-request.ts';
 export type { Decision, PendingCall } from './pending-call.ts';
 export { AgentStream } from './readers/agent-stream.ts';
+export { attach } from './readers/attach.ts';
+export type { AttachOptions } from './readers/attach.ts';

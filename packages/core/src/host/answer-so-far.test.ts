@@ -1,6 +1,5 @@
-import { createUiMessageEncoder } from '@isoloop/core/host';
+import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
 import { MemoryStore, ReActAgent, SessionMemory, tool, userMessage } from '@isoloop/core';
-import type { UiChunk } from '@isoloop/core/stream';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { answerSoFar, withEarlierAnswer } from './answer-so-far.ts';

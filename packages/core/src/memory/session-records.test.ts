@@ -7,7 +7,7 @@ import type { LogNote } from './log/log-record.ts';
 import { weakStore } from '../../../../test/support/weak-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
-import { adoptRecords } from './adopt-records.ts';
+import { adoptRecords } from './move/adopt-records.ts';
 import { SessionMemory } from './session-memory.ts';
 
 const asks = (...ids: readonly string[]): Msg =>

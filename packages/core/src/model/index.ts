@@ -20,6 +20,8 @@ export type { MultiAgentOptions } from './formatter/multi-agent.ts';
 export { toolNameOf } from './formatter/tool-name.ts';
 export { parametersIssue } from './formatter/wire-schema.ts';
 export type { Fetch } from './http/http-model.ts';
+export { errorOfResponse } from './http/provider-error.ts';
+export { SseParser } from './http/sse-parser.ts';
 export { boundedModel } from './reply/bounded-model.ts';
 export type { ModelBounds } from './reply/bounded-model.ts';
 export { addExtras } from './reply/deltas.ts';

@@ -1,5 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import { keepAliveHeader } from '@isoloop/core/host';
+import { keepAliveHeader } from '@isoloop/core/endpoint';
 import type { Context } from 'hono';
 import { isLocalHost } from './access.ts';
 import { errorResponse } from './error-response.ts';

@@ -1,7 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { jsonMode } from '@isoloop/core/output';
-import { failureMark, objectMediaType } from '@isoloop/core/host';
+import { jsonMode, objectMediaType } from '@isoloop/core/output';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
@@ -23,6 +22,9 @@ interface Streamed {
   readonly failure: RegExp;
 }
 
+/** The character that begins why an object is missing. */
+const cancel = '\u0018';
+
 const streams: Readonly<Record<string, Streamed>> = {
   'a chat': {
     path: '/api/chat',
@@ -34,7 +36,7 @@ const streams: Readonly<Record<string, Streamed>> = {
     body: { id: crypto.randomUUID(), ...chat },
     headers: { accept: objectMediaType },
     filler: '\n',
-    failure: new RegExp(`${failureMark}\\{"code":"MODEL_SERVER","message":"[^"]*"\\}$`),
+    failure: new RegExp(`${cancel}\\{"code":"MODEL_SERVER","message":"[^"]*"\\}$`),
   },
   events: {
     path: '/api/run',

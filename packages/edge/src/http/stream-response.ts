@@ -1,4 +1,5 @@
-import { keepAlive, keepAliveHeader, objectMediaType } from '@isoloop/core/host';
+import { keepAlive, objectMediaType } from '@isoloop/core/output';
+import { keepAliveHeader } from '@isoloop/core/endpoint';
 import { timerMs } from '@isoloop/core/wait';
 
 /** Source of a stream's bytes. */

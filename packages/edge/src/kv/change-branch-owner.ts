@@ -1,5 +1,5 @@
 import type { KeyValueStore } from '@isoloop/core';
-import { endedCallsKey, type ChooseOwner } from '@isoloop/core/host';
+import { endedCallsKey, type ChooseOwner } from '@isoloop/core/move';
 import {
   changedError,
   flushesOf,

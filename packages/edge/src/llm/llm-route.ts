@@ -1,5 +1,5 @@
 import { AgentError, errorText } from '@isoloop/core';
-import { errorOfResponse } from '@isoloop/core/host';
+import { errorOfResponse } from '@isoloop/core/model';
 import { jsonText } from '@isoloop/core/message';
 import { timerMs } from '@isoloop/core/wait';
 import { addSecrets } from '@isoloop/core/error';

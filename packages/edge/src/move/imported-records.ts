@@ -8,15 +8,8 @@ import {
   type ToolUse,
 } from '@isoloop/core';
 import { metadataOf, parseHistory } from '@isoloop/core/message';
-import {
-  closedByMoveId,
-  endedIdsOf,
-  sessionViewOf,
-  type SessionCopy,
-  acceptMessage,
-  jsonClientText,
-  type ClientText,
-} from '@isoloop/core/host';
+import { acceptMessage, jsonClientText, type ClientText } from '@isoloop/core/host';
+import { closedByMoveId, endedIdsOf, sessionViewOf, type SessionCopy } from '@isoloop/core/move';
 import type { LogRecord, SessionView } from '@isoloop/core/log';
 import type { CallState } from '@isoloop/core/event';
 import { withoutSystem } from '../api/without-system.ts';

@@ -1,4 +1,4 @@
-import { changeOwner, endedCallsOf, withEndedCalls, type ChooseOwner } from '@isoloop/core/host';
+import { changeOwner, endedCallsOf, withEndedCalls, type ChooseOwner } from '@isoloop/core/move';
 import { DurableStore } from '../durable/durable-store.ts';
 
 /** Key of the names of a deleted session's tool calls. Its messages and arguments are gone. */

@@ -1,4 +1,4 @@
-import type { ChooseOwner } from '@isoloop/core/host';
+import type { ChooseOwner } from '@isoloop/core/move';
 import { changeBranchOwner } from '../kv/change-branch-owner.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';

@@ -10,7 +10,7 @@ import {
 } from '@isoloop/core';
 import { toUiMessages } from '@isoloop/core/stream';
 import { agentTool } from '@isoloop/core/several';
-import { messagesOf, moveSession, type SessionPlace } from '@isoloop/core/host';
+import { moveSession, type SessionPlace } from '@isoloop/core/move';
 import type { LogRecord } from '@isoloop/core/log';
 import { markImported } from '@isoloop/core/context';
 import { lengthGuard, piiGuard } from '@isoloop/guards';
@@ -18,6 +18,7 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { killedMoves } from '../../../../test/killed-moves.ts';
 import {
+  messagesOf,
   callOf,
   copyOf,
   imported,

@@ -6,7 +6,7 @@ import {
   sessionViewOf,
   type ChooseOwner,
   type SessionCopy,
-} from '@isoloop/core/host';
+} from '@isoloop/core/move';
 import { checkNotMoved, type LogRecord, type Ownership } from '@isoloop/core/log';
 import type { AgentSessionClass, HandlerSettings } from '../settings/handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';

@@ -6,7 +6,7 @@ import {
   type OwnerChange,
   type SessionCopy,
   type SessionPlace,
-} from '@isoloop/core/host';
+} from '@isoloop/core/move';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';
 import { CopySigner } from './copy-signature.ts';

@@ -1,5 +1,5 @@
 import { MemoryStore } from '@isoloop/core';
-import { endpointPlace, moveSession } from '@isoloop/core/host';
+import { endpointPlace, moveSession } from '@isoloop/core/move';
 import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
 import { sessionMoves } from './index.ts';

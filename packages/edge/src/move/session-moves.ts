@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import { checkFields, checkNoOptions, string, whole } from '@isoloop/core/options';
-import type { OwnerChange, SessionCopy } from '@isoloop/core/host';
+import type { OwnerChange, SessionCopy } from '@isoloop/core/move';
 import type { Context } from 'hono';
 import type { SessionMoves } from '../settings/session-moves.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';

@@ -1,10 +1,10 @@
 import { assistantMessage, textOf, toolUsesOf, userMessage } from '@isoloop/core';
-import { endpointPlace, messagesOf, type SessionCopy } from '@isoloop/core/host';
+import { endpointPlace, type SessionCopy } from '@isoloop/core/move';
 import type { LogRecord } from '@isoloop/core/log';
 import { expect, test } from 'vitest';
 import { sessionMoves } from './index.ts';
 import { boundEndpoint, type Place } from '../../test-support/both-bindings.ts';
-import { callOf, copyOf, pay, pendingIn, resultsIn } from '../../test-support/moves.ts';
+import { messagesOf, callOf, copyOf, pay, pendingIn, resultsIn } from '../../test-support/moves.ts';
 
 const hosts = ['KV with echoes', 'Durable Object'] as const;
 

@@ -6,9 +6,15 @@ import {
   type JsonObject,
   type Msg,
 } from '@isoloop/core';
-import { messagesOf } from '@isoloop/core/host';
 import { expect, test } from 'vitest';
-import { callOf, copyOf, imported, kvEndpoint, placeOf } from '../../test-support/moves.ts';
+import {
+  messagesOf,
+  callOf,
+  copyOf,
+  imported,
+  kvEndpoint,
+  placeOf,
+} from '../../test-support/moves.ts';
 import { open, type Session } from '../../test-support/session-client.ts';
 
 const copied = async (session: Session): Promise<readonly Msg[]> =>

@@ -1,4 +1,5 @@
-import { changesWaitMs, newMessages } from '@isoloop/core/host';
+import { newMessages } from '@isoloop/core/host';
+import { changesWaitMs } from '@isoloop/core/endpoint';
 import { metadataOf } from '@isoloop/core/message';
 import type { AgentSessionClass } from '../settings/handler-options.ts';
 import type { SessionRequest } from '../session/commands.ts';

@@ -1,4 +1,4 @@
-import { attach } from '@isoloop/core/host';
+import { attach } from '@isoloop/core/event';
 import type { AgentEvent, EventBatch, ReActAgent } from '@isoloop/core';
 
 export interface BatchesAfterOptions {

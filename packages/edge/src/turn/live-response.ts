@@ -1,6 +1,6 @@
 import { AgentError, type AgentStream, type EventBatch, type Memory } from '@isoloop/core';
-import { eventWith, withEarlierAnswer, createUiMessageEncoder } from '@isoloop/core/host';
-import type { UiChunk } from '@isoloop/core/stream';
+import { eventWith, withEarlierAnswer } from '@isoloop/core/host';
+import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
 import type { Context } from 'hono';
 import type { EncodeBatch } from '../settings/encode-batch.ts';
 import type { LiveTurn } from '../settings/live-turn.ts';

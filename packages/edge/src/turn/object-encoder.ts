@@ -1,5 +1,5 @@
 import type { AgentEvent, ReActAgent } from '@isoloop/core';
-import { failureText, objectWriterOf } from '@isoloop/core/host';
+import { failureText, objectWriterOf } from '@isoloop/core/output';
 import type { EncodeBatch } from '../settings/encode-batch.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { AgentEvent, EventBatch, Memory } from '@isoloop/core';
-import { toTimelineEvent } from '@isoloop/core/host';
+import { toTimelineEvent } from '@isoloop/core/stream';
 import { echoOf } from './session-setup.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { AgentError, type EventBatch } from '@isoloop/core';
-import { objectMediaType } from '@isoloop/core/host';
+import { objectMediaType } from '@isoloop/core/output';
 import type { Context } from 'hono';
 import type { ApiFormat } from '../settings/openai-routes.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';

@@ -10,12 +10,9 @@ import {
   positive,
   type OptionTable,
 } from '@isoloop/core/options';
-import {
-  endpointPlace,
-  requestEndpoint,
-  SseParser,
-  type EndpointPlaceOptions,
-} from '@isoloop/core/host';
+import { endpointPlace, type EndpointPlaceOptions } from '@isoloop/core/move';
+import { requestEndpoint } from '@isoloop/core/endpoint';
+import { SseParser } from '@isoloop/core/model';
 import { recordsOf } from '@isoloop/core/log';
 import type { InspectedEvent } from '../steps/event-runs.ts';
 import type { InspectorSession, InspectorSource } from './inspector-source.ts';

@@ -1,5 +1,5 @@
 import { SessionMemory } from '@isoloop/core';
-import { adoptRecords } from '@isoloop/core/host';
+import { adoptRecords } from '@isoloop/core/move';
 import { type LogRecord, recordsOf } from '@isoloop/core/log';
 import { checkId } from '@isoloop/core/options';
 import { IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';

@@ -1,5 +1,5 @@
 import { ReActAgent, tool, type ModelDelta } from '@isoloop/core';
-import { toTimelineEvent } from '@isoloop/core/host';
+import { toTimelineEvent } from '@isoloop/core/stream';
 import { traceChanges } from '@isoloop/core/observe';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';

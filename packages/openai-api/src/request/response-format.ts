@@ -1,6 +1,6 @@
 import { fieldError, readSchema } from '@isoloop/core/host';
-import { isRecord } from '@isoloop/core/message';
 import type { StandardSchema } from '@isoloop/core/schema';
+import { isRecord } from '@isoloop/core/message';
 import type { JsonObject, JsonValue } from '@isoloop/core';
 import { checkName, fieldsOf, type RequestBody } from '@isoloop/edge/api';
 import type { OpenAiApi } from './client-tools.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createUiMessageEncoder } from '@isoloop/core/host';
+import { createUiMessageEncoder } from '@isoloop/core/stream';
 import {
   AgentError,
   ReActAgent,

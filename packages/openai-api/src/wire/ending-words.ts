@@ -1,5 +1,5 @@
 import type { AgentResult } from '@isoloop/core';
-import { answerEnding, type AnswerEnding } from '@isoloop/core/host';
+import { answerEnding, type AnswerEnding } from '@isoloop/core/stream';
 
 interface EndingWords {
   /** `status` of a response of the Responses API. */

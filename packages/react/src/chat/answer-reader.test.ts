@@ -1,6 +1,5 @@
-import { createUiMessageEncoder } from '@isoloop/core/host';
+import { createUiMessageEncoder, type UiChunk, type UIMessage } from '@isoloop/core/stream';
 import { ReActAgent, tool, type ChatModel } from '@isoloop/core';
-import type { UiChunk, UIMessage } from '@isoloop/core/stream';
 import { openai } from '@isoloop/core/openai';
 import { openaiResponses } from '@isoloop/core/responses';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';

@@ -1,7 +1,7 @@
 import { isRecord } from '@isoloop/core/message';
 import { AgentError } from '@isoloop/core';
-import { JsonReader } from '@isoloop/core/host';
 import {
+  JsonReader,
   getToolName,
   isToolUIPart,
   type DataUIPart,

@@ -1,5 +1,9 @@
-import { interruptedText } from '@isoloop/core/host';
-import { isToolUIPart, type UIMessage, type UIMessagePart } from '@isoloop/core/stream';
+import {
+  interruptedText,
+  isToolUIPart,
+  type UIMessage,
+  type UIMessagePart,
+} from '@isoloop/core/stream';
 
 /**
  * Returns an answer that was stopped, as the log has it. Texts no longer grow, and calls without a

@@ -1,5 +1,5 @@
 import { AgentError, MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
-import { moveSession, storePlace, type SessionPlace } from '@isoloop/core/host';
+import { moveSession, storePlace, type SessionPlace } from '@isoloop/core/move';
 import { browserPlace, movableSessions, type MovableSessions } from '@isoloop/web-worker/move';
 import { agentWorker } from '@isoloop/web-worker';
 import {

@@ -1,4 +1,4 @@
-import { changesWaitMs } from '@isoloop/core/host';
+import { changesWaitMs } from '@isoloop/core/endpoint';
 import {
   checkId,
   checkOptions,

@@ -1,9 +1,10 @@
 import { AgentError } from '@isoloop/core';
-import { objectMediaType, valueFor } from '@isoloop/core/host';
+import { objectMediaType } from '@isoloop/core/output';
+import { valueFor } from '@isoloop/core/endpoint';
 import type { AgentEndpoint } from '../source/agent-source.ts';
 import type { Endpoint } from '../source/endpoint-agent.ts';
 import { channelOf, routesOf } from '../source/endpoint-routes.ts';
-import { objectsIn } from './objects-in.ts';
+import { objectsIn } from '@isoloop/core/stream';
 
 /** What a page asks an endpoint for. */
 export interface ObjectRequest {

@@ -1,5 +1,11 @@
-import { ObjectReader, outputToolName } from '@isoloop/core/host';
-import { type DeepPartial, getToolName, isToolUIPart, type UIMessage } from '@isoloop/core/stream';
+import {
+  ObjectReader,
+  type DeepPartial,
+  getToolName,
+  isToolUIPart,
+  type UIMessage,
+} from '@isoloop/core/stream';
+import { outputToolName } from '@isoloop/core/host';
 import type { AgentChatHelpers, AgentConversation } from '../hooks/use-agent-chat.ts';
 
 /** What was read of the last answer of a conversation. */

@@ -1,11 +1,11 @@
-import {
-  valueFor,
-  type AgentLink,
-  type AnswerBatches,
-  type AnswerRequest,
-  type QueuedMessage,
-  type StoredSessions,
+import type {
+  AgentLink,
+  AnswerBatches,
+  AnswerRequest,
+  QueuedMessage,
+  StoredSessions,
 } from '@isoloop/core/host';
+import { valueFor } from '@isoloop/core/endpoint';
 import { latestMessages, typedMessages, type UIMessage } from '@isoloop/core/stream';
 import type { Endpoint } from './endpoint-agent.ts';
 import { answerBatches } from './endpoint-stream.ts';

@@ -1,13 +1,12 @@
 import { AgentError, type AgentErrorCode } from '@isoloop/core';
 import { checkId } from '@isoloop/core/options';
+import type { QueuedMessage, RequestOptions } from '@isoloop/core/host';
 import {
   requestEndpoint,
   type EndpointLimits,
   type PerRequest,
-  type QueuedMessage,
   type RequestHeaders,
-  type RequestOptions,
-} from '@isoloop/core/host';
+} from '@isoloop/core/endpoint';
 import { sleepFor } from '@isoloop/core/wait';
 import type { UIMessage } from '@isoloop/core/stream';
 import { isLost } from './lost-connection.ts';

@@ -1,4 +1,5 @@
-import { SseParser, type AnswerBatches } from '@isoloop/core/host';
+import type { AnswerBatches } from '@isoloop/core/host';
+import { SseParser } from '@isoloop/core/model';
 import type { UiChunk } from '@isoloop/core/stream';
 import { onWake } from '../shared/page-life.ts';
 

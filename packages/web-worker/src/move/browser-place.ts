@@ -5,7 +5,7 @@ import {
   withMethod,
   type OptionTable,
 } from '@isoloop/core/options';
-import { storePlace, type SessionPlace } from '@isoloop/core/host';
+import { storePlace, type SessionPlace } from '@isoloop/core/move';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 
 /** The agent and the store of a `browserPlace()`. */

@@ -1,5 +1,5 @@
 import { assistantMessage, MemoryStore, SessionMemory, textOf, userMessage } from '@isoloop/core';
-import { storePlace, type SessionPlace } from '@isoloop/core/host';
+import { storePlace, type SessionPlace } from '@isoloop/core/move';
 import { expect, test } from 'vitest';
 import { killedMoves } from '../../../../test/killed-moves.ts';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';

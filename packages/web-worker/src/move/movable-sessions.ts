@@ -5,7 +5,7 @@ import {
   type MoveOptions,
   type SessionCopy,
   type SessionPlace,
-} from '@isoloop/core/host';
+} from '@isoloop/core/move';
 import { retryableOnce } from '@isoloop/core/wait';
 
 /** Places by names of your own. A function is called at the first use of its place. */

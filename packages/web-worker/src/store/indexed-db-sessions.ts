@@ -1,5 +1,5 @@
 import { AgentError, listSessions, SessionMemory, type SessionInfo } from '@isoloop/core';
-import { adoptRecords, type SessionCopy } from '@isoloop/core/host';
+import { adoptRecords, type SessionCopy } from '@isoloop/core/move';
 import { checkRecords, type LogRecord } from '@isoloop/core/log';
 import {
   checkId,

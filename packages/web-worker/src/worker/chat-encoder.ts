@@ -1,10 +1,6 @@
 import type { EventBatch, JsonObject } from '@isoloop/core';
-import type { UiChunk } from '@isoloop/core/stream';
-import {
-  withEarlierAnswer,
-  createUiMessageEncoder,
-  type UiMessageEncoder,
-} from '@isoloop/core/host';
+import { type UiChunk, createUiMessageEncoder, type UiMessageEncoder } from '@isoloop/core/stream';
+import { withEarlierAnswer } from '@isoloop/core/host';
 import { shownEvent } from '../session/pending-calls.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 

@@ -2,7 +2,9 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { CallState } from '../../event/agent-status.ts';
 import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { SessionView } from '../log/session-view.ts';
-import { endedCallsKey } from '../store/storage-keys.ts';
+
+/** Key, in the `state` of a session, of the names of tool calls that must not run again. */
+export const endedCallsKey = 'endedCalls';
 
 type CallView = Pick<SessionView, 'messages' | 'calls' | 'state'>;
 

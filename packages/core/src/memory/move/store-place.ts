@@ -7,8 +7,8 @@ import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
 import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
-import { endedCallsKey, signatureKey } from '../store/storage-keys.ts';
-import { checkNotOlder, endedCallsBefore } from './ended-calls.ts';
+import { signatureKey } from '../store/storage-keys.ts';
+import { checkNotOlder, endedCallsBefore, endedCallsKey } from './ended-calls.ts';
 import { changeOwner, type ChooseOwner, type StoredSession } from './owner-change.ts';
 import {
   copyFormat,
@@ -33,6 +33,7 @@ export interface StorePlaceOptions {
   readonly stop?: (sessionId: string) => Promise<void>;
 }
 
+/** How the sessions of a place are read and written. */
 export interface PlaceOptions {
   readonly name: string;
   /** Reads a session and writes its next owner, such as `changeOwner`. */
@@ -249,6 +250,6 @@ export function sessionViewOf(records: readonly LogRecord[]): SessionView {
 }
 
 /** Returns the messages of a session from its records, as agents read them. */
-export function messagesOf(records: readonly LogRecord[]): readonly Msg[] {
+function messagesOf(records: readonly LogRecord[]): readonly Msg[] {
   return sessionViewOf(records).messages;
 }

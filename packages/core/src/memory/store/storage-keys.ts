@@ -13,8 +13,6 @@ export const titleKey = 'title';
 export const valuesKey = 'values';
 export const groupsKey = 'groups';
 export const signatureKey = 'signature';
-/** Key of the names of tool calls that must not run again after a move. */
-export const endedCallsKey = 'endedCalls';
 
 /** Returns the keys of `count` values that belong together: `first`, `first:1`, `first:2`, … */
 export function valueKeys(firstKey: string, count: number): readonly string[] {

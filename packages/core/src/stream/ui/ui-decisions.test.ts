@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fromUiDecisions } from '@isoloop/core/host';
+import { fromUiDecisions } from '@isoloop/core/stream';
 
 const part = (more: object): object => ({
   type: 'dynamic-tool',

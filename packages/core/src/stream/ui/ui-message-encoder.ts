@@ -80,23 +80,6 @@ const uiMessageEncoderOptions: OptionTable<UiMessageEncoderOptions> = {
   typed: optional(boolean),
 };
 
-/** The code at the end of an error's text: `… [MODEL_AUTH]`. */
-const codeAtEnd = / \[([A-Z_]+)\]$/;
-
-/**
- * Splits the text of an `error` chunk into message and code. `code` is absent if the text has no
- * code at its end.
- */
-export function parseErrorText(errorText: string): {
-  readonly message: string;
-  readonly code?: string;
-} {
-  const code = codeAtEnd.exec(errorText)?.[1];
-  return code === undefined
-    ? { message: errorText }
-    : { message: errorText.replace(codeAtEnd, ''), code };
-}
-
 class Encoder implements UiMessageEncoder {
   readonly #options: UiMessageEncoderOptions;
   /** Fields of each chunk about a tool of the agent. */

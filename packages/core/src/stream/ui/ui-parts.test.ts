@@ -1,8 +1,7 @@
-import { createUiMessageEncoder } from '@isoloop/core/host';
+import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/stream';
 import { validateUIMessages, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { ReActAgent, tool, type ToolContext } from '@isoloop/core';
-import { toUiMessages, type UiChunk } from '@isoloop/core/stream';
 import { keepDataParts } from '@isoloop/core/results';
 import type { DataPart } from '@isoloop/core/message';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';

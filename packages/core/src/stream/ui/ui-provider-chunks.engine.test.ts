@@ -1,8 +1,7 @@
-import { createUiMessageEncoder } from '@isoloop/core/host';
+import { createUiMessageEncoder, toUiMessages, type UiChunk } from '@isoloop/core/stream';
 import { validateUIMessages, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '@isoloop/core';
-import { toUiMessages, type UiChunk } from '@isoloop/core/stream';
 import { openaiResponses } from '@isoloop/core/responses';
 import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
 import search from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';

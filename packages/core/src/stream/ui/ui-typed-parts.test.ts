@@ -1,4 +1,12 @@
-import { createUiMessageEncoder } from '@isoloop/core/host';
+import {
+  createUiMessageEncoder,
+  toUiMessages,
+  typedMessages,
+  typedTransport,
+  type AgentData,
+  type AgentTools,
+  type ToolProgress,
+} from '@isoloop/core/stream';
 import { isToolUIPart, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import { expect, expectTypeOf, test } from 'vitest';
 import * as z from 'zod';
@@ -12,14 +20,6 @@ import {
   type Tool,
   type ToolContext,
 } from '@isoloop/core';
-import {
-  toUiMessages,
-  typedMessages,
-  typedTransport,
-  type AgentData,
-  type AgentTools,
-  type ToolProgress,
-} from '@isoloop/core/stream';
 import { keepDataParts, evictLargeResults } from '@isoloop/core/results';
 import { joinTools, Toolkit } from '@isoloop/core/tool';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';

@@ -1,5 +1,4 @@
 import { AgentError } from '@isoloop/core';
-import { toUtf8 } from '@isoloop/core/host';
 
 /** Content of the signed session token that a client receives and sends with its next request. */
 export interface Echo {
@@ -72,7 +71,7 @@ export class EchoSigner {
   }
 
   /** Returns the bytes to sign, bound to this session and to this use of the secret. */
-  #bytesToSign(payload: string): Uint8Array<ArrayBuffer> {
+  #bytesToSign(payload: string): Uint8Array {
     return toUtf8(JSON.stringify(['isoloop-echo', this.#sessionId, payload]));
   }
 }
@@ -94,6 +93,10 @@ async function keyOf(secret: string): Promise<CryptoKey> {
   const key = await crypto.subtle.importKey('raw', toUtf8(secret), algorithm, false, uses);
   keys.set(secret, key);
   return key;
+}
+
+function toUtf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
 }
 
 function echoError(): AgentError {

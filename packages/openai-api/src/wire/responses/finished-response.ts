@@ -1,5 +1,5 @@
 import { toolUsesOf, type AgentResult, type Msg, type Usage } from '@isoloop/core';
-import { replyEnding } from '@isoloop/core/host';
+import { replyEnding } from '@isoloop/core/stream';
 import { thinkingOf } from '@isoloop/core/message';
 import { endingWords } from '../ending-words.ts';
 import { argumentsText, externalCalls } from '../external-calls.ts';

@@ -1,6 +1,6 @@
-import { AgentError } from '../error/agent-error.ts';
-import { checkRecords, type LogRecord } from './log/log-record.ts';
-import type { SessionMemory } from './session-memory.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { checkRecords, type LogRecord } from '../log/log-record.ts';
+import type { SessionMemory } from '../session-memory.ts';
 
 /**
  * Stores the `records()` of another session in an empty session, in one write. Rejects with

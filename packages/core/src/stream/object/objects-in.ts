@@ -1,5 +1,6 @@
-import { AgentError, type AgentErrorCode } from '@isoloop/core';
-import { failureMark, ObjectReader, restartMark, keepAlive } from '@isoloop/core/host';
+import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
+import { failureMark, keepAlive, restartMark } from '../../output/object/object-format.ts';
+import { ObjectReader } from './object-reader.ts';
 
 /**
  * Reads an object that an endpoint sends while it grows. Yields at most one object for each piece
