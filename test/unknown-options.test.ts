@@ -18,6 +18,7 @@ import {
   fitContext,
   markImported,
   summarizeHistory,
+  trimContext,
 } from '@isoloop/core/context';
 import { userErrorText } from '@isoloop/core/error';
 import { attach } from '@isoloop/core/event';
@@ -186,6 +187,12 @@ const calls: Readonly<Record<string, (wrong: Wrong) => unknown>> = {
   structured: (wrong) => structured({}, wrong),
   yamlMode: (wrong) => yamlMode({}, given({ parse: noop }, wrong)),
   arcReactorTrim: (wrong) => arcReactorTrim(wrong),
+  trimContext: (wrong) =>
+    trimContext('mine()', wrong, {
+      keepsResultsWithQuestion: true,
+      beginsWithUser: true,
+      trimEnd: ({ from }) => from,
+    }),
   oxygent: (wrong) => oxygent(wrong),
   springAiAlibaba: (wrong) => springAiAlibaba(wrong),
   attachment: (wrong) => attachment(new Uint8Array(1), wrong),
@@ -255,7 +262,7 @@ const data =
   'defaultToolTimeout deniedResult digest documentsText ' +
   'either encodeForKey endedCallsOf endedIdsOf errorOfResponse errorResult ' +
   'errorText estimateTokens eventLogShortener failureText fence fieldsOf ' +
-  'friendlyText fromUiDecisions fromUiMessage groupOf hasApprovalResponse hasResult ' +
+  'friendlyText fromUiDecisions fromUiMessage hasApprovalResponse hasResult ' +
   'imageDetailFields incompleteReason ' +
   'isAnswerReason isCutOff isEnding ' +
   'isMisuse isNewAnswer isNext isQuestion isRecord ' +
@@ -268,12 +275,12 @@ const data =
   'parametersIssue parseHistory parseJson parseMessages ' +
   'parseToolCalls partialOutput pauseNextCall profileFor ' +
   'providedValue readSchema recordsOf replaceKey replyEnding ' +
-  'reportFailure requestEndpoint requestMeter resumptionOf retryableOnce runInfo ' +
+  'reportFailure requestEndpoint resumptionOf retryableOnce runInfo ' +
   'searchTerms sessionViewOf shortQuery sleepFor ' +
   'sourcesOf splitValue startOf startOfTexts syncValue systemMessage ' +
   'textHistory textOf textsOf thinkingOf timerMs titleOf ' +
   'toTimelineEvent todosOf toolMessage toolNameOf toolResultsOf ' +
-  'toolUsesOf trimRequest turnView typedMessages userMessage ' +
+  'toolUsesOf turnView typedMessages userMessage ' +
   'userText valueFor valueKeys withControls withEndedCalls withExecute ' +
   'withMethod ';
 

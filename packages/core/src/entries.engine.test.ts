@@ -159,7 +159,10 @@ const smoke: Readonly<Record<string, readonly [run: () => Promise<unknown>, expe
   './selection': [() => answerWith(selectTools()), answered],
   './host': [
     async () => {
-      const { memory, tools, status } = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hello']) });
+      const { memory, tools, status } = new ReActAgent({
+        name: 'a',
+        model: new ScriptedModel(['Hello']),
+      });
       const request = { kind: 'message', message: userMessage('Hi') } as const;
       const { input } = await beginTurn({ memory, tools, status }, request);
       return input === request.message;

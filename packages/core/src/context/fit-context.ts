@@ -38,16 +38,27 @@ export interface FitContextOptions extends WindowOptions {
  * larger than `reserveOutput`.
  */
 export function fitContext(options: FitContextOptions = {}): ContextMiddleware {
-  checkOptions('fitContext()', options, fitContextOptions);
-  const meter = requestMeter('fitContext()', options);
+  return trimContext('fitContext()', options, defaultRules);
+}
+
+/**
+ * Makes middleware that trims as `fitContext()` does, with rules of your own. `where`: name of your
+ * function, for errors. Throws `CONFIGURATION` as `fitContext()` does.
+ */
+export function trimContext(
+  where: string,
+  options: FitContextOptions,
+  rules: TrimRules,
+): ContextMiddleware {
+  checkOptions(where, options, fitContextOptions);
+  const meter = requestMeter(where, options);
   return contextPolicy({
     name: 'fitContext',
-    fit: (request) => trimRequest(request, meter, options),
+    fit: (request) => trimRequest(request, meter, { ...options, rules }),
   });
 }
 
-/** The kinds of `FitContextOptions`. */
-export const fitContextOptions: OptionTable<FitContextOptions> = {
+const fitContextOptions: OptionTable<FitContextOptions> = {
   roundTo: optional(nonNegative),
   ...windowOptions,
 };
@@ -58,22 +69,34 @@ export interface TrimRules {
   readonly keepsResultsWithQuestion: boolean;
   /** Whether the remaining history begins with a user's message. */
   readonly beginsWithUser: boolean;
-  /**
-   * Returns where trimming after the question has to stop: the index after the last message that
-   * may go. `from`: index of the first message after the question.
-   */
-  trimEnd(messages: readonly Msg[], options: TrimOptions, from: number): number;
+  /** Returns where trimming after the question stops: the index after the last message that may go. */
+  trimEnd(turn: TurnToTrim): number;
+  /** Returns tokens of the request that the counts of its parts lack. Default: none. */
+  missingTokens?(request: ContextRequest): number;
+}
+
+/** The messages after the current question, when a policy trims them. */
+export interface TurnToTrim {
+  /** All messages of the request. */
+  readonly messages: readonly Msg[];
+  /** Index of the first message after the question. */
+  readonly from: number;
+  readonly hasQuestion: boolean;
+  /** Maximum number of tokens of the conversation. Below 0 if the fixed parts are too long. */
+  readonly budget: number;
+  /** Returns the index at which the group of a message begins: a tool call and its results. */
+  startOfGroup(index: number): number;
 }
 
 const defaultRules: TrimRules = {
   keepsResultsWithQuestion: true,
   beginsWithUser: true,
   // The newest group always stays.
-  trimEnd(messages, _options, from) {
+  trimEnd({ messages, from, startOfGroup }) {
     let last = messages.length - 1;
     // A hint about the newest tool results stays together with them.
     while (last > from && isFromProgram(messages[last]!)) last--;
-    return groupStart(messages, last, from);
+    return startOfGroup(last);
   },
 };
 
@@ -85,11 +108,14 @@ export function trimRequest(
 ): FittedContext {
   const { messages } = request;
   const measurement = meter(request);
-  const { window, start, sums, fixedTokens, correct } = measurement;
+  const missingTokens = options.rules?.missingTokens?.(request) ?? 0;
+  const { window, start, sums, correct } = measurement;
+  const fixedTokens = measurement.fixedTokens + missingTokens;
+  const budget = measurement.budget - missingTokens;
   const tokensIn = (from: number, end: number): number => sums[end]! - sums[from]!;
   const total = fixedTokens + tokensIn(start, messages.length);
   const { roundTo = Math.floor(window / 10), rules } = options;
-  const trim = findTrim(messages, { ...measurement, roundTo, rules });
+  const trim = findTrim(messages, { ...measurement, budget, roundTo, rules });
   const { historyStart, questionEnd, turnStart } = trim;
   const removedCount = historyStart - start + (turnStart - questionEnd);
   const tokens = correct(total);
@@ -132,7 +158,7 @@ interface Trim {
  * messages of a group stay, or none.
  */
 export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
-  const { sums, budget, roundTo, start, rules = defaultRules } = options;
+  const { sums, budget, roundTo, start, questionIndex, rules = defaultRules } = options;
   const questionEnd = afterQuestion(messages, options);
   const excess = sums[messages.length]! - sums[start]! - budget;
   if (excess <= 0) return { historyStart: start, questionEnd, turnStart: questionEnd };
@@ -140,7 +166,13 @@ export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const historyStart = trimHistory(messages, options, roundedExcess);
   const removedTokens = sums[historyStart]! - sums[start]!;
   const missing = (removedTokens < excess ? roundedExcess : excess) - removedTokens;
-  const end = rules.trimEnd(messages, options, questionEnd);
+  const end = rules.trimEnd({
+    messages,
+    from: questionEnd,
+    hasQuestion: questionIndex >= start,
+    budget,
+    startOfGroup: (index) => groupStart(messages, index, questionEnd),
+  });
   const turnStart = skip(messages, sums, { from: questionEnd, to: end, tokens: missing });
   return { historyStart, questionEnd, turnStart };
 }

@@ -1,16 +1,12 @@
-import { checkOptions } from '@isoloop/core/options';
+import { checkFields, optional, withMethod } from '@isoloop/core/options';
 import { textOf } from '@isoloop/core';
 import {
   contextPolicy,
+  trimContext,
   type ContextMiddleware,
   type ContextRequest,
   type FitContextOptions,
   type TrimRules,
-  fitContextOptions,
-  groupOf,
-  trimRequest,
-  requestMeter,
-  type RequestMeter,
 } from '@isoloop/core/context';
 import { arc, type TokenProfile } from '@isoloop/core/tokens';
 
@@ -22,17 +18,16 @@ import { arc, type TokenProfile } from '@isoloop/core/tokens';
  */
 export function arcReactorTrim(options: FitContextOptions = {}): ContextMiddleware {
   const where = 'arcReactorTrim()';
-  checkOptions(where, options, fitContextOptions);
+  checkFields(where, options, { profile: optional(withMethod('countText')) });
   const { profile = arc, roundTo = 0 } = options;
-  const partMeter = requestMeter(where, { ...options, profile: textAlone(profile) });
-  const meter: RequestMeter = (request) => {
-    const size = partMeter(request);
-    const rest = promptRest(request, profile);
-    return { ...size, fixedTokens: size.fixedTokens + rest, budget: size.budget - rest };
-  };
+  const { fit } = trimContext(
+    where,
+    { ...options, roundTo, profile: textAlone(profile) },
+    { ...rules, missingTokens: (request) => promptRest(request, profile) },
+  );
   return contextPolicy({
     name: 'fitContext',
-    fit: (request) => trimRequest({ ...request, tools: [] }, meter, { roundTo, rules }),
+    fit: (request) => fit({ ...request, tools: [] }),
   });
 }
 
@@ -51,10 +46,10 @@ function promptRest({ messages, addedLater = [] }: ContextRequest, profile: Toke
 const rules: TrimRules = {
   keepsResultsWithQuestion: false,
   beginsWithUser: false,
-  trimEnd(messages, { budget, questionIndex, start }, from) {
+  trimEnd({ messages, hasQuestion, budget, startOfGroup }) {
     const { length } = messages;
-    if (budget <= 0 && questionIndex >= start) return length;
-    const [newest] = groupOf(messages, length - 1, from);
+    if (budget <= 0 && hasQuestion) return length;
+    const newest = startOfGroup(length - 1);
     // The newest group stays only if it is a single message.
     return newest < length - 1 ? length : newest;
   },
