@@ -5,9 +5,9 @@ import { fromAiSdk } from '@isoloop/core/ai-sdk';
 import { dashscope } from '@isoloop/core/dashscope';
 import { openai } from '@isoloop/core/openai';
 import { openaiResponses } from '@isoloop/core/responses';
-import { brokenRules, type RequestWire } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
+import { brokenRules, type RequestWire } from './request-rules/broken-rules.ts';
 
 // A session keeps an odd reply for ever. Each later request of any model repeats it, so every
 // provider must accept it.

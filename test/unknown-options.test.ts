@@ -254,7 +254,7 @@ const data =
   'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +
   'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
   'answerEnding answerOf argumentsIn assistantMessage backOff ' +
-  'brokenRules callListener checkDecision checkFields checkNewIds ' +
+  'callListener checkDecision checkFields checkNewIds ' +
   'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
   'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
   'closedByMoveId contextSection copyOfSession countMessage countMessages ' +

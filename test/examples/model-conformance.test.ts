@@ -11,7 +11,7 @@ const reasons = { stop: 'stop', 'tool-calls': 'tool_calls', length: 'length' };
 
 modelConformance(vitest, 'myModel()', {
   model: (fetch) => myModel({ model: 'm', apiKey: 'k', fetch }),
-  rules: 'chat-completions',
+  rules: (body) => (body.includes('"stream":true') ? [] : ['The request asks for no stream.']),
   // the body of a reply in your format, one text for each event
   wire: ({ thinking = [], text = [], toolCalls = [], finish, usage }) => [
     ...thinking.map((piece) => delta({ reasoning_content: piece })),

@@ -3,7 +3,7 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createGoogle } from '@ai-sdk/google';
 import { createOpenAI } from '@ai-sdk/openai';
 import { fromAiSdk, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
-import { modelConformance, type RequestWire } from '@isoloop/core/testing';
+import { modelConformance } from '@isoloop/core/testing';
 import {
   anthropicWire,
   chatCompletions,
@@ -11,6 +11,7 @@ import {
   responsesWire,
   type WireFormat,
 } from '../support/wire-formats.ts';
+import { rulesOf, type RequestWire } from '../request-rules/broken-rules.ts';
 import { extent } from '../test-extent.ts';
 import { startModelServer } from './model-server.ts';
 
@@ -57,6 +58,6 @@ for (const [name, open, wire, rules] of rows)
   modelConformance(vitest, `fromAiSdk() with ${name}`, {
     model: (fetch) => fromAiSdk(open(server.urlFor(fetch))),
     wire,
-    rules,
+    rules: rulesOf(rules),
     maxSplits: extent({ quick: 100, full: Infinity }),
   });

@@ -1,4 +1,4 @@
-import { brokenRules, type BrokenRule, type RequestWire } from '@isoloop/core/testing';
+import { brokenRules, type BrokenRule, type RequestWire } from '../request-rules/broken-rules.ts';
 import { channelName, noteBroken, phraseOf, registry } from './registry.ts';
 
 interface SentRequest {

@@ -1,4 +1,4 @@
-import type { BrokenRule } from '@isoloop/core/testing';
+import type { BrokenRule } from '../request-rules/broken-rules.ts';
 
 /** The rules that requests of the running test, or else of its file, have broken. */
 interface Registry {

@@ -1,5 +1,5 @@
 import { aroundAll, aroundEach } from 'vitest';
-import type { BrokenRule } from '@isoloop/core/testing';
+import type { BrokenRule } from '../request-rules/broken-rules.ts';
 import {
   channelName,
   newScope,

@@ -3,7 +3,7 @@ import * as dashscopes from '@isoloop/core/dashscope';
 import * as openais from '@isoloop/core/openai';
 import * as responses from '@isoloop/core/responses';
 import type { HttpModelOptions } from '../../packages/core/src/model/http/http-model.ts';
-import type { RequestWire } from '@isoloop/core/testing';
+import type { RequestWire } from '../request-rules/broken-rules.ts';
 import { chatCompletions, dashScopeWire, responsesWire, type WireFormat } from './wire-formats.ts';
 
 /** A function that creates models over HTTP. */

@@ -2,8 +2,6 @@ export { memoryConformance } from './memory-conformance.ts';
 export type { MemoryConformanceOptions } from './memory-conformance.ts';
 export { modelConformance } from './model-conformance.ts';
 export type { ConformanceCall, ConformanceReply } from './model-outcome.ts';
-export { brokenRules } from './request-rules/broken-rules.ts';
-export type { BrokenRule, RequestWire } from './request-rules/broken-rules.ts';
 export { ScriptedModel } from './scripted-model.ts';
 export type {
   ScriptedModelOptions,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { rulesOf } from '../../../../test/request-rules/broken-rules.ts';
 import { chatCompletions } from '../../../../test/support/wire-formats.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
@@ -186,7 +187,7 @@ test('a model that sends half an emoji fails, without rules of its own', async (
 
 test('a model that breaks a rule of its format fails', async () => {
   const change = (body: string): string => body.replace('"stream":true', '"of_nobody":true');
-  const failed = await failuresOf(sending(change), 'chat-completions');
+  const failed = await failuresOf(sending(change), rulesOf('chat-completions'));
   expect(failed).toContain('a server accepts the request with a plain history');
 });
 

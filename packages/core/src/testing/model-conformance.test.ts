@@ -1,4 +1,5 @@
 import * as vitest from 'vitest';
+import { rulesOf } from '../../../../test/request-rules/broken-rules.ts';
 import { httpProviders } from '../../../../test/support/providers.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { modelConformance } from './model-conformance.ts';
@@ -9,7 +10,7 @@ for (const { name, model, wire, rules } of httpProviders)
   modelConformance(vitest, `${name}()`, {
     model: (fetch) => model({ model: 'm', apiKey: 'k', fetch }),
     wire,
-    rules,
+    rules: rulesOf(rules),
   });
 
 modelConformance(vitest, 'ScriptedModel', { modelWith: scripted });

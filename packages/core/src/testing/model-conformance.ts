@@ -1,7 +1,8 @@
 import { Agent } from '../agent/agent.ts';
 import { checkOptions } from '../error/options/check-options.ts';
-import { either, func, nonNegative, oneOf, optional } from '../error/options/kinds.ts';
+import { func, nonNegative, optional } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
+import { isRecord, parseJson } from '../message/json.ts';
 import { assistantMessage } from '../message/msg.ts';
 import type { ChatModel, Usage } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-model.ts';
@@ -22,7 +23,7 @@ import {
   type ConformanceReply,
   type ModelOutcome,
 } from './model-outcome.ts';
-import { brokenRules, type BrokenRule, type RequestWire } from './request-rules/broken-rules.ts';
+import { malformedTexts } from './malformed-texts.ts';
 import type { TestFramework } from './test-framework.ts';
 
 /** A model over HTTP. The suite is its server. */
@@ -39,15 +40,12 @@ export interface HttpModelUnderTest {
   /** Most places at which a reply is split into two pieces. Default: every byte. */
   readonly maxSplits?: number;
   /**
-   * Rules that each request must keep, so that its server does not refuse it: the published rules of
-   * a format, or your own function. It returns a sentence for each rule that a body breaks. Default:
-   * `json`, what every server refuses.
+   * Returns what is wrong with the body of a request to this address: a sentence for each rule of
+   * the server that the body breaks. Default: checks only what every server refuses, such as half
+   * an emoji.
    */
-  readonly rules?: RequestWire | RequestCheck;
+  readonly rules?: (body: string, url: string) => readonly string[];
 }
-
-/** Returns what is wrong with the body of a request to this address. */
-type RequestCheck = (body: string, url: string) => readonly string[];
 
 /** A model that sends no HTTP requests with `fetch`. */
 export interface OtherModelUnderTest {
@@ -91,9 +89,7 @@ const httpModelUnderTest: OptionTable<HttpModelUnderTest> = {
   wire: func,
   wireError: optional(func),
   maxSplits: optional(nonNegative),
-  rules: optional(
-    either(oneOf('json', 'chat-completions', 'responses', 'dashscope', 'ai-sdk'), func),
-  ),
+  rules: optional(func),
 };
 
 const otherModelUnderTest: OptionTable<OtherModelUnderTest> = { modelWith: func };
@@ -249,11 +245,7 @@ function requestTests({ expect, test }: TestFramework, { model, wire }: HttpMode
 
 /** What a request must be, so that its server does not refuse it. */
 function ruleTests({ expect, test }: TestFramework, target: HttpModelUnderTest): void {
-  const { model, wire, rules = 'json' } = target;
-  const faultsOf: RequestCheck =
-    typeof rules === 'function'
-      ? rules
-      : (body, url) => brokenRules(rules, body, url).map(sentenceOf);
+  const { model, wire, rules = refusedByAll } = target;
 
   for (const [kind, sent] of Object.entries({ 'a plain history': request, ...difficultRequests }))
     test(`a server accepts the request with ${kind}`, async () => {
@@ -264,13 +256,18 @@ function ruleTests({ expect, test }: TestFramework, target: HttpModelUnderTest):
       // A model may refuse a tool that no server takes, but never a stored history.
       const mayRefuse = kind.includes('schema') && error?.retryable === false;
       expect(body !== undefined || mayRefuse).toBe(true);
-      expect(body === undefined ? [] : faultsOf(body, url)).toEqual([]);
+      expect(body === undefined ? [] : rules(body, url)).toEqual([]);
       expect(JSON.stringify(sent)).toBe(requestJson);
     });
 }
 
-function sentenceOf({ id, text: rule, at, source }: BrokenRule): string {
-  return `${id}: ${rule} It is broken at ${at.slice(0, 3).join(', ')}. Published: ${source}`;
+/** Returns what every server refuses in a body. */
+function refusedByAll(body: string): readonly string[] {
+  const fields = parseJson(body);
+  if (!isRecord(fields)) return ['The body is not a JSON object.'];
+  return malformedTexts(fields).map(
+    (path) => `${path} has half an emoji (a lone surrogate), which a strict JSON parser refuses.`,
+  );
 }
 
 /** A reply whose bytes arrive in other pieces. */

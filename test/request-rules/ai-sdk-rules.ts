@@ -1,4 +1,4 @@
-import { isRecord } from '../../message/json.ts';
+import { isRecord } from '../../packages/core/src/message/json.ts';
 import { aiSdkFields } from './known-fields.ts';
 import {
   pathsOf,

@@ -1,4 +1,4 @@
-import { isRecord } from '../../message/json.ts';
+import { isRecord } from '../../packages/core/src/message/json.ts';
 
 /** An object of a request, as it was sent. Every field may be missing or have another type. */
 export type Wire = Readonly<Record<string, unknown>>;

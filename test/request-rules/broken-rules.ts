@@ -1,4 +1,4 @@
-import { isRecord, parseJson } from '../../message/json.ts';
+import { isRecord, parseJson } from '../../packages/core/src/message/json.ts';
 import { aiSdkRules } from './ai-sdk-rules.ts';
 import { chatRules } from './chat-rules.ts';
 import { dashScopeRules } from './dashscope-rules.ts';
@@ -46,6 +46,18 @@ export function brokenRules(
     const at = find({ path: '', value }, { server, name: target });
     return at.length ? [{ id: `${wire}/${id}`, text, source, at }] : [];
   });
+}
+
+/**
+ * Returns the option `rules` of `modelConformance()` for a format: a sentence for each rule that a
+ * body breaks.
+ */
+export function rulesOf(wire: RequestWire): (body: string, url: string) => readonly string[] {
+  return (body, url) =>
+    brokenRules(wire, body, url).map(({ id, text, at, source }) => {
+      const places = at.slice(0, 3).join(', ');
+      return `${id}: ${text} It is broken at ${places}. Published: ${source}`;
+    });
 }
 
 const jsonObject = {

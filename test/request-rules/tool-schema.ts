@@ -1,4 +1,4 @@
-import { isObjectOrArray, isRecord } from '../../message/json.ts';
+import { isObjectOrArray, isRecord } from '../../packages/core/src/message/json.ts';
 import { join, pathsOf, type Place, type RequestRule, type Wire } from './request-rule.ts';
 
 type FunctionsOf = (request: Place) => readonly Place[];
