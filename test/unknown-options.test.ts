@@ -256,7 +256,7 @@ const data =
   'answerEnding answerOf argumentsIn assistantMessage backOff ' +
   'callListener checkDecision checkFields checkNewIds ' +
   'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
-  'classifyError cleanText clientJsonMode clientTextError clientTextsOf ' +
+  'classifyError cleanText clientJsonMode clientTextError ' +
   'closedByMoveId contextSection copyOfSession countMessage countMessages ' +
   'countRequest countTools createMessage currentTurn ' +
   'defaultToolTimeout deniedResult digest documentsText ' +

@@ -22,12 +22,7 @@ export { imageDetailFields } from '../message/provider-metadata.ts';
 export { acceptBlock, acceptMessage, acceptOutput } from '../message/untrusted/accept-untrusted.ts';
 export { addressProblem } from '../message/untrusted/media-source.ts';
 export { clientJsonMode } from '../output/json-and-yaml-mode.ts';
-export {
-  checkWithClientTexts,
-  clientTextError,
-  clientTextsOf,
-  jsonClientText,
-} from '../prompt/client-texts.ts';
+export { checkWithClientTexts, clientTextError, jsonClientText } from '../prompt/client-texts.ts';
 export type { ClientText } from '../prompt/client-texts.ts';
 export { outputToolName } from '../schema/output-format.ts';
 export { readSchema } from '../schema/schema.ts';

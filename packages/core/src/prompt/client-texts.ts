@@ -1,8 +1,7 @@
 import type { ParsedInput } from '../event/agent-input.ts';
-import type { Decision } from '../event/pending-call.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { misconfigured, type AgentError } from '../error/agent-error.ts';
-import { createMessage, toolResultsOf, type Msg } from '../message/msg.ts';
+import { createMessage, type Msg } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
 import { mapStrings } from '../message/message-texts.ts';
 
@@ -48,41 +47,6 @@ export function jsonClientText(value: JsonValue, take: (checked: JsonValue) => v
       take(mapStrings(value, () => newTexts.shift()!));
     },
   };
-}
-
-/** Returns the texts of decisions. A changed decision replaces the one in the list. */
-export function clientTextsOf(decisions: Decision[]): readonly ClientText[] {
-  return decisions.flatMap((decision, index) => {
-    const replace = (part: object): void => {
-      decisions[index] = { ...decision, ...part } as Decision;
-    };
-    const text = clientTextOf(decision, replace);
-    return text?.message.content.length ? text : [];
-  });
-}
-
-function clientTextOf(decision: Decision, replace: (part: object) => void): ClientText | undefined {
-  switch (decision.type) {
-    case 'approve':
-      return undefined;
-    case 'edit':
-      return jsonClientText(decision.input, (input) => replace({ input }));
-    case 'reject':
-      return jsonClientText(decision.reason || null, (reason) => replace({ reason }));
-    case 'result': {
-      const { toolUseId, name = '', output, state = 'success' } = decision;
-      if (!output.length) return undefined;
-      const message = createMessage('tool', [
-        { type: 'tool_result', toolUseId, name, output, state },
-      ]);
-      const take = (checked: Msg | undefined): void => {
-        const [result] = checked ? toolResultsOf(checked) : [];
-        if (!result) throw clientTextError();
-        replace({ output: result.output });
-      };
-      return { message, take };
-    }
-  }
 }
 
 /** Lets the guards check texts of a client together with the input of one agent call. */

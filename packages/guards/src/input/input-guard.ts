@@ -15,7 +15,8 @@ import {
 } from '@isoloop/core/options';
 import { isRecord, parseMessages } from '@isoloop/core/message';
 import { abortable } from '@isoloop/core/wait';
-import { clientTextsOf, checkWithClientTexts } from '@isoloop/core/host';
+import { checkWithClientTexts } from '@isoloop/core/host';
+import { decisionTexts } from './decision-texts.ts';
 import {
   guardCategories,
   guardOptions,
@@ -107,7 +108,7 @@ export function inputGuardOf(
     name,
     wrapInput: async (input, next, run) => {
       const decisions = [...input.decisions];
-      const clientTexts = clientTextsOf(decisions);
+      const clientTexts = decisionTexts(decisions);
       // A decision during the run has nothing to check if it has no text.
       if (input.arrivedDuringRun && !clientTexts.length && !input.messages.length)
         return next(input);
