@@ -20,8 +20,6 @@ const allFiles = findFiles('packages/{core,web-worker,edge}/dist/**/*.js');
  */
 const known: Readonly<Record<string, string>> = {
   'https://session/': 'to a Durable Object of the same Worker',
-  'https://session/changes': 'to a Durable Object of the same Worker',
-  'https://session/move': 'to a Durable Object of the same Worker',
   'https://workers-ai.binding/v1': 'a name for the binding of Workers AI',
   'https://host/v1': 'in the text of an error',
   'https://example.com': 'in the text of an error',

@@ -4,8 +4,8 @@ import type { Context } from 'hono';
 import { logError } from '../http/error-response.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';
 import { checkApprovals } from '../session/answer-in-request.ts';
-import { askerOf } from '../session/commands.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
+import { objectsOf } from '../settings/session-home.ts';
 import type { EncodeBatch } from '../settings/encode-batch.ts';
 import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
 import { awaitOpening, eventStreamResponse, hasOutput } from '../turn/event-stream.ts';
@@ -68,7 +68,7 @@ async function answerOnce(
     call.check(agent);
     client.check(agent);
     // Without a Durable Object, no route of this endpoint could accept the approval.
-    if (!askerOf(c, id)) checkApprovals(agent, settings);
+    if (!objectsOf(c.get('home'))) checkApprovals(agent, settings);
     const controller = new AbortController();
     onDisconnect(c, () => controller.abort());
     const run = agent.stream(input, {

@@ -3,9 +3,9 @@ import type { TurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { settleInBackground } from '../http/request-context.ts';
 import type { RequestBody } from '../http/request-body.ts';
-import { askerOf } from '../session/commands.ts';
 import { sendTurn } from '../session/send-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
+import { objectsOf } from '../settings/session-home.ts';
 import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
 import { openTurn } from '../turn/live-response.ts';
 import { readIds } from '../turn/repeated-request.ts';
@@ -42,7 +42,7 @@ async function answerInSession(
   const turn = { request: turnRequest, model, messageId, fields, ...readIds(c) };
   // Checks the client's tools before the request reaches the Durable Object, so that a refused turn
   // creates no session.
-  if (fields['tools'] != null && askerOf(c, sessionId)) {
+  if (fields['tools'] != null && objectsOf(c.get('home'))) {
     const memory = new InMemoryMemory();
     const sessionAgent = await makeAgent(settings, { ...setup, model, memory });
     settleInBackground(c, sessionAgent);

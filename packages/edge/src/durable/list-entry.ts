@@ -1,12 +1,8 @@
 import { titleOf } from '@isoloop/core/host';
 import { AgentError, SessionMemory, type Memory } from '@isoloop/core';
 import { logError } from '../http/error-response.ts';
-import {
-  callSession,
-  durableSessions,
-  sessionObject,
-  type SessionCommand,
-} from '../session/commands.ts';
+import { callSession, type SessionCommand } from '../session/commands.ts';
+import { durableSessions } from '../session/session-homes.ts';
 import type { Identity, IdentityRecord } from './identity.ts';
 
 export interface ListEntryOptions {
@@ -103,10 +99,10 @@ export class ListEntry {
   async #send(command: SessionCommand): Promise<void> {
     const { env, identity } = this.#options;
     const { user } = identity;
-    const list = sessionObject(durableSessions(env), user, '');
-    if (!list) return;
+    const objects = durableSessions(env);
+    if (!objects) return;
     const request = { user, sessionId: '', requestId: 'list', command };
-    const { ok, status } = await callSession(list, request);
+    const { ok, status } = await callSession(objects, request);
     if (ok) return;
     const message = `The list of sessions could not be written (${status})`;
     throw new AgentError('STORAGE_FAILED', message, { retryable: true });

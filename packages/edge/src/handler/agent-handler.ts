@@ -5,7 +5,7 @@ import { Hono } from 'hono/tiny';
 import type { Route, RoutesByPath, SettingsRoute } from '../settings/routes.ts';
 import { callerCheck } from '../http/access.ts';
 import { durableObject } from '../durable/durable-object.ts';
-import { durableSessions } from '../session/commands.ts';
+import { sessionHomes } from '../session/session-homes.ts';
 import { chatRoute } from '../routes/chat-route.ts';
 import { chatsRoute, deleteRoute, renameRoute } from '../routes/chats-route.ts';
 import { checkSettings } from './check-options.ts';
@@ -74,8 +74,8 @@ export function createAgentHandler<
     sessions: { ...defaultSessions, ...options.sessions },
   };
   checkSettings(settings);
-  const { llm, openai, store, moves, operator } = settings;
-  const storeSessions = store?.open(settings);
+  const { llm, openai, moves, operator } = settings;
+  const homeOf = sessionHomes(settings);
   const identify = callerCheck(settings);
   const protect = (route: SettingsRoute, identity = identify): Route => {
     const enter = withRateLimit(settings, identity);
@@ -83,7 +83,7 @@ export function createAgentHandler<
       // Outside a Worker, a request may have no bindings.
       c.env ??= {};
       addSecretsOf(settings, c.env);
-      c.set('sessionObjects', storeSessions?.bind(c.env) ?? durableSessions(c.env));
+      c.set('home', homeOf(c.env));
       await enter(c);
       const headers = await readerHeaders(c);
       const response = await route(c, settings);

@@ -2,6 +2,7 @@ import { AgentError } from '@isoloop/core';
 import { digest } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../settings/handler-options.ts';
+import { objectsOf } from '../settings/session-home.ts';
 import { rejoinHeader, userHeader } from './header-names.ts';
 
 /**
@@ -13,7 +14,7 @@ export async function readerHeaders(c: Context<EdgeEnv>): Promise<ReadonlyMap<st
   const headers = new Map<string, string>();
   if (c.get('errorFormat') === 'openai') return headers;
   headers.set(userHeader, await userDigest(c));
-  if (c.get('sessionObjects')) headers.set(rejoinHeader, 'true');
+  if (objectsOf(c.get('home'))) headers.set(rejoinHeader, 'true');
   return headers;
 }
 

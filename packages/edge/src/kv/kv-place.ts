@@ -2,13 +2,13 @@ import type { Memory } from '@isoloop/core';
 import { BatchCache } from './log/batch-cache.ts';
 import { checkNoOptions } from '@isoloop/core/options';
 import type { MemorySetup } from '../settings/handler-options.ts';
+import type { SessionHomes } from '../settings/session-home.ts';
 import { sessionSecrets } from '../http/secrets.ts';
 import { KvMemory } from './kv-memory.ts';
 import { KvStore } from './kv-store.ts';
 import { KvTitles } from './kv-titles.ts';
 import { listInStore, pageOf } from '../session/list-in-store.ts';
 import { unknownSessionError } from '../session/commands.ts';
-import type { KvSessions } from '../settings/kv-sessions.ts';
 import type {
   ListedSession,
   SessionListOptions,
@@ -24,28 +24,25 @@ import type {
  * @example
  * createAgentHandler<Env>({ agent, authorize, kv: kvSessions() });
  */
-export function kvSessions(): KvSessions;
-export function kvSessions(...args: readonly unknown[]): KvSessions {
+export function kvSessions(): SessionHomes;
+export function kvSessions(...args: readonly unknown[]): SessionHomes {
   checkNoOptions(
     'kvSessions()',
     args,
     'It uses the bindings `CHAT_KV`, `SESSION_SECRET` and `SESSION_SECRET_OLD`.',
   );
   return {
-    open(setup) {
-      const kv = kvOf(setup.env);
-      return kv && openIn(kv, setup);
-    },
-    list(env, user) {
-      const kv = kvOf(env);
-      return kv && new KvSessionList(kv, user);
+    open: () => (env) => {
+      const { CHAT_KV: namespace } = env as { readonly CHAT_KV?: KVNamespace };
+      if (!namespace) return undefined;
+      return {
+        kind: 'kv',
+        namespace,
+        open: (setup) => openIn(namespace, setup),
+        list: (user) => new KvSessionList(namespace, user),
+      };
     },
   };
-}
-
-/** Returns the namespace bound as `CHAT_KV`, if there is one. */
-export function kvOf(env: unknown): KVNamespace | undefined {
-  return (Object(env) as { readonly CHAT_KV?: KVNamespace }).CHAT_KV;
 }
 
 /**

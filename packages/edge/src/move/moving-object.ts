@@ -14,25 +14,25 @@ import { DurableStore } from '../durable/durable-store.ts';
 import { noContent } from '../session/command-handler.ts';
 import {
   callSession,
-  durableSessions,
-  sessionObject,
+  isFor,
   type SessionCommand,
   type SessionRequest,
 } from '../session/commands.ts';
+import { durableSessions } from '../session/session-homes.ts';
 import { DurableQueue } from '../durable/durable-queue.ts';
 import { IdentityRecord } from '../durable/identity.ts';
 import { changeOwnerWithKeptCalls } from './kept-calls.ts';
 import { takeStep, type MoveStep } from './moving-place.ts';
 
-/** Request of the Worker to the Durable Object of a session, for a step of a move. */
-export interface MoveRequest extends Omit<SessionRequest, 'command'> {
+/** Command for a step of a move. */
+export interface MoveCommand {
+  readonly type: 'move';
   readonly step: MoveStep;
   /** Whether the user may change the arguments of tool calls. */
   readonly mayEdit: boolean;
 }
 
-/** Address of these requests. Other requests have another one. */
-export const moveAddress = 'https://session/move';
+type MoveRequest = SessionRequest<MoveCommand>;
 
 /** Commands that write to the session. */
 const changingCommands: ReadonlySet<SessionCommand['type']> = new Set([
@@ -70,7 +70,7 @@ class MovingSession {
   }
 
   async fetch(request: Request): Promise<Response> {
-    const isMove = request.url === moveAddress;
+    const isMove = isFor(request, 'move');
     const body = await request.text();
     const content = JSON.parse(body) as MoveRequest | SessionRequest;
     try {
@@ -128,7 +128,7 @@ class MovingSession {
 
   async #answerMove(request: MoveRequest): Promise<Response> {
     const isBusy = this.#changes > 0 || new DurableQueue(this.#options.storage).size > 0;
-    if (request.step.type === 'read') return this.#answerRead(request, isBusy);
+    if (request.command.step.type === 'read') return this.#answerRead(request, isBusy);
     // Begins before the first `await`, so that no turn can begin until the move has ended.
     if (isBusy) throw busyError('The session is running, or messages wait in it.');
     this.#moves += 1;
@@ -154,18 +154,19 @@ class MovingSession {
 
   async #takeIn(request: MoveRequest): Promise<void> {
     const { storage } = this.#options;
-    const { user, sessionId, step } = request;
+    const { user, sessionId, command } = request;
     await this.#takeStep(request);
     new IdentityRecord(storage).begin({ user, sessionId, createdAt: Date.now() });
     // The title of the copy replaces the one that a person gave here before.
-    if (step.type === 'put') storage.kv.delete('title');
+    if (command.step.type === 'put') storage.kv.delete('title');
     this.#ownership = undefined;
     // The session in memory has read the log before the move.
     this.#session = this.#options.open();
   }
 
-  #takeStep({ user, sessionId, mayEdit, step }: MoveRequest): Promise<SessionCopy | undefined> {
+  #takeStep({ user, sessionId, command }: MoveRequest): Promise<SessionCopy | undefined> {
     const { env, settings } = this.#options;
+    const { step, mayEdit } = command;
     const setup = { env, user, sessionId, mayEdit };
     const change = (choose: ChooseOwner): Promise<void> =>
       changeOwnerWithKeptCalls(this.#options.storage, sessionId, choose);
@@ -179,9 +180,9 @@ class MovingSession {
     const { user, sessionId } = identity;
     const ownership = await this.#readOwnership(sessionId);
     if (!ownership?.owner.includes(':')) return;
-    const list = sessionObject(durableSessions(this.#options.env), user, '');
+    const objects = durableSessions(this.#options.env);
     const command = { type: 'take-from-list', sessionId } as const;
-    if (list) await callSession(list, { user, sessionId: '', requestId: 'list', command });
+    if (objects) await callSession(objects, { user, sessionId: '', requestId: 'list', command });
   }
 }
 

@@ -7,12 +7,12 @@ import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { readJson } from '../http/request-body.ts';
-import { moveAddress, movingObject, type MoveRequest } from './moving-object.ts';
+import { movingObject, type MoveCommand } from './moving-object.ts';
 import { keepEndedCalls } from './kept-calls.ts';
 import { takeKvStep } from './kv-move.ts';
 import type { MoveStep } from './moving-place.ts';
-import { kvOf } from '../kv/kv-place.ts';
-import { callSession, sessionObject } from '../session/commands.ts';
+import { callSession, requestOf } from '../session/commands.ts';
+import { missingHomeError } from '../session/session-homes.ts';
 import { setupOf } from '../turn/session-setup.ts';
 
 /**
@@ -58,23 +58,18 @@ async function moveStep(
   settings: HandlerSettings,
   step: MoveStep,
 ): Promise<Response> {
-  const { memory, store } = settings;
   const mayEdit = c.get('caller').mayEdit !== false;
   const setup = { ...setupOf(c), mayEdit };
-  const { user, sessionId } = setup;
-  const object =
-    store || memory ? undefined : sessionObject(c.get('sessionObjects'), user, sessionId);
-  const kv = kvOf(c.env);
-  if (!object && kv && !store && !memory && sessionSecrets(c.env).length) {
+  const home = c.get('home');
+  if (home.kind === 'none') throw missingHomeError();
+  if (home.kind === 'kv' && sessionSecrets(c.env).length) {
     const echo = c.req.header(echoHeader);
-    return takeKvStep(step, { kv, settings, setup, echo });
+    return takeKvStep(step, { kv: home.namespace, settings, setup, echo });
   }
-  if (!object) {
+  if (home.kind !== 'object' || !home.hasMessages) {
     const message = 'Only sessions in CHAT_SESSION, or in CHAT_KV with SESSION_SECRET, can move.';
     throw new AgentError('NEEDS_DURABLE_OBJECT', message);
   }
-  const requestId = c.get('requestId');
-  const request: MoveRequest = { user, sessionId, requestId, step, mayEdit };
-  const response = await callSession(object, request, moveAddress);
-  return new Response(response.body, response);
+  const command: MoveCommand = { type: 'move', step, mayEdit };
+  return callSession(home.objects, requestOf(c, setup.sessionId, command));
 }

@@ -1,4 +1,4 @@
-import { AgentError } from '@isoloop/core';
+import { AgentError, InMemoryMemory } from '@isoloop/core';
 import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
 import type { RateLimiter } from '../settings/rate-limiter.ts';
@@ -13,8 +13,17 @@ const desk = operatorDesk({
   },
 });
 
-function openDesk(place: (typeof places)[number], replies: Parameters<typeof boundEndpoint>[1]) {
-  const target = boundEndpoint(place, replies, { use: [operator()] }, { operator: desk });
+function openDesk(
+  place: (typeof places)[number],
+  replies: Parameters<typeof boundEndpoint>[1],
+  options: Parameters<typeof boundEndpoint>[3] = {},
+) {
+  const target = boundEndpoint(
+    place,
+    replies,
+    { use: [operator()] },
+    { operator: desk, ...options },
+  );
   const path = `/api/operator/${encodeURIComponent(target.user)}/${target.id}`;
   const send = (body?: object, authorization = 'Desk Ann all', to = path): Promise<Response> =>
     target.fetch(to, {
@@ -131,6 +140,12 @@ test('in a Durable Object, a waiting page is told about the message of an operat
   // A message between two requests is not lost.
   await tell('say', 'Restart it.');
   expect(await changes(second)).not.toBe(second);
+});
+
+test('a page waits for an operator in a Durable Object whose messages are in a memory of the host', async () => {
+  const { get, id } = openDesk('Durable Object', [], { memory: () => new InMemoryMemory() });
+  const response = await get(`/api/chat/${id}/changes`);
+  expect([response.status, await response.json()]).toEqual([200, { position: expect.any(String) }]);
 });
 
 test('a conversation in KV cannot wait for messages', async () => {

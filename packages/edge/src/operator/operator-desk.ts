@@ -5,8 +5,8 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { logIn } from '../http/access.ts';
 import { checkNames, readJson } from '../http/request-body.ts';
-import { withOperatorNews, changesAddress, type ChangesRequest } from './operator-news.ts';
-import { askerOf, callSession, sessionObject, unknownSessionError } from '../session/commands.ts';
+import { withOperatorNews, type ChangesCommand } from './operator-news.ts';
+import { askSession, callSession, requestOf, unknownSessionError } from '../session/commands.ts';
 import { openTurn } from '../turn/live-response.ts';
 import { readIds } from '../turn/repeated-request.ts';
 import { checkSessionId, setupOf } from '../turn/session-setup.ts';
@@ -105,19 +105,15 @@ async function operatorOf(
   return name;
 }
 
-async function changesRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
-  const { user, sessionId } = setupOf(c);
-  const { store, memory } = settings;
-  const object =
-    store || memory ? undefined : sessionObject(c.get('sessionObjects'), user, sessionId);
-  if (!object) {
+async function changesRoute(c: Context<EdgeEnv>): Promise<Response> {
+  const { sessionId } = setupOf(c);
+  const home = c.get('home');
+  if (home.kind !== 'object') {
     const message = 'Only sessions in CHAT_SESSION can wait for messages.';
     throw new AgentError('NEEDS_DURABLE_OBJECT', message);
   }
-  const seenPosition = c.req.query('after') ?? '';
-  const request: ChangesRequest = { user, sessionId, requestId: c.get('requestId'), seenPosition };
-  const response = await callSession(object, request, changesAddress);
-  return new Response(response.body, response);
+  const command: ChangesCommand = { type: 'changes', seenPosition: c.req.query('after') ?? '' };
+  return callSession(home.objects, requestOf(c, sessionId, command));
 }
 
 async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise<Response> {
@@ -130,12 +126,12 @@ async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise
     throw fieldError('action', 'must be "join", "say" or "leave"');
   if (typeof text !== 'string' || !text.trim() || text.length > maxTextLength)
     throw fieldError('text', `must be a text of at most ${maxTextLength} characters`);
-  const response = await messagesRoute(c, settings);
+  const response = await messagesRoute(c);
   if (!response.ok) return response;
   const { messages } = (await response.json()) as { readonly messages: readonly unknown[] };
   if (!messages.length) throw unknownSessionError();
   if (action === 'join')
-    await askerOf(c, setup.sessionId)?.({ type: 'interrupt', mode: 'abort', reason: undefined });
+    await askSession(c, setup.sessionId, { type: 'interrupt', mode: 'abort', reason: undefined });
   const message = operatorMessage(text, { name, action });
   const format = { kind: 'events' } as const;
   const answer = sendTurn(c, settings, setup, {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { callSession } from '../session/commands.ts';
 import type { AgentSessionClass } from '../settings/handler-options.ts';
-import { withOperatorNews, changesAddress } from './operator-news.ts';
+import { withOperatorNews } from './operator-news.ts';
 
 class SilentSession {
   async fetch(): Promise<Response> {
@@ -15,8 +16,12 @@ test('a request for news ends before Bun and proxies cut a silent connection', a
   const Session = withOperatorNews(SilentSession as unknown as AgentSessionClass);
   const session = new Session({} as DurableObjectState, {});
   const ask = (seenPosition: string): Promise<Response> => {
-    const body = JSON.stringify({ user: 'ann', sessionId: 's', requestId: 'r', seenPosition });
-    return Promise.resolve(session.fetch!(new Request(changesAddress, { method: 'POST', body })));
+    const command = { type: 'changes', seenPosition } as const;
+    const request = { user: 'ann', sessionId: 's', requestId: 'r', command };
+    return callSession(
+      () => ({ fetch: async (...sent) => session.fetch!(new Request(...sent)) }),
+      request,
+    );
   };
   const { position } = (await (await ask('')).json()) as { readonly position: string };
   const waiting = ask(position);

@@ -2,16 +2,14 @@ import { newMessages } from '@isoloop/core/host';
 import { changesWaitMs } from '@isoloop/core/endpoint';
 import { metadataOf } from '@isoloop/core/message';
 import type { AgentSessionClass } from '../settings/handler-options.ts';
-import type { SessionRequest } from '../session/commands.ts';
+import { isFor, type SessionRequest } from '../session/commands.ts';
 
-/** Request of the Worker that waits for a message of an operator. */
-export interface ChangesRequest extends Omit<SessionRequest, 'command'> {
+/** Command that waits for a message of an operator. */
+export interface ChangesCommand {
+  readonly type: 'changes';
   /** Position that the client has seen. The request ends at once if there is a later one. */
   readonly seenPosition: string;
 }
-
-/** Address of these requests. Other requests have another one. */
-export const changesAddress = 'https://session/changes';
 
 /** Returns the class of sessions that tell waiting pages about messages of operators. */
 export function withOperatorNews(Session: AgentSessionClass): AgentSessionClass {
@@ -27,10 +25,13 @@ export function withOperatorNews(Session: AgentSessionClass): AgentSessionClass 
     }
 
     async fetch(request: Request): Promise<Response> {
-      const { url } = request;
       const body = await request.text();
-      if (url === changesAddress) return this.#answerChanges(JSON.parse(body) as ChangesRequest);
-      const response = await this.#session.fetch!(new Request(url, { method: 'POST', body }));
+      if (isFor(request, 'changes')) {
+        const { command } = JSON.parse(body) as SessionRequest<ChangesCommand>;
+        return this.#answerChanges(command);
+      }
+      const copy = new Request(request.url, { method: 'POST', body });
+      const response = await this.#session.fetch!(copy);
       if (hasOperatorMessage(body)) {
         this.#messageCount += 1;
         for (const tell of this.#listeners) tell();
@@ -47,7 +48,7 @@ export function withOperatorNews(Session: AgentSessionClass): AgentSessionClass 
     }
 
     /** Answers with the present position, or with 204 if it stays the same. */
-    async #answerChanges({ seenPosition }: ChangesRequest): Promise<Response> {
+    async #answerChanges({ seenPosition }: ChangesCommand): Promise<Response> {
       if (seenPosition === this.#position) await this.#nextMessage();
       if (seenPosition === this.#position) return new Response(null, { status: 204 });
       return Response.json({ position: this.#position });

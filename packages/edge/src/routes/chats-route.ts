@@ -3,11 +3,13 @@ import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { endRequestRuns } from '../session/request-runs.ts';
+import type { SessionHome } from '../settings/session-home.ts';
 import type { StoredSessionList } from '../settings/session-list.ts';
 import { readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/command-handler.ts';
-import { askerOf } from '../session/commands.ts';
-import { missingPlaceError, openMemory, setupOf } from '../turn/session-setup.ts';
+import { askSession } from '../session/commands.ts';
+import { missingHomeError, openMemory } from '../session/session-homes.ts';
+import { setupOf } from '../turn/session-setup.ts';
 
 /** Maximum number of conversations on a page. */
 const maxLimit = 1000;
@@ -22,17 +24,15 @@ const maxTitleLength = 200;
  * conversations have the same time as the last one. For the next page, pass the last `updatedAt` as
  * `?before=`.
  */
-export async function chatsRoute(
-  c: Context<EdgeEnv>,
-  settings: HandlerSettings,
-): Promise<Response> {
+export async function chatsRoute(c: Context<EdgeEnv>): Promise<Response> {
   const limit = readNumber(c, 'limit') ?? 100;
   if (limit < 1 || limit > maxLimit)
     throw fieldError('limit', `must be a number from 1 to ${maxLimit}`);
   const page = { limit, before: readNumber(c, 'before') };
-  const ask = askerOf(c, '');
-  if (ask) return ask({ type: 'list', ...page });
-  return Response.json({ chats: await sessionsInKv(c, settings).page(page) });
+  const answer = askSession(c, '', { type: 'list', ...page });
+  if (answer) return answer;
+  const list = listIn(c.get('home'), c.get('caller').user);
+  return Response.json({ chats: await list.page(page) });
 }
 
 /**
@@ -45,12 +45,13 @@ export async function deleteRoute(
 ): Promise<Response> {
   const setup = setupOf(c);
   const { sessionId, user } = setup;
-  const ask = askerOf(c, sessionId);
-  if (ask) return ask({ type: 'delete' });
+  const answer = askSession(c, sessionId, { type: 'delete' });
+  if (answer) return answer;
+  const home = c.get('home');
   await endRequestRuns(settings, setup);
-  const memory = await openMemory(settings, { ...setup, withoutEcho: 'latest' });
+  const memory = await openMemory(home, { ...setup, withoutEcho: 'latest' });
   await forgetSession(settings, setup, memory);
-  if (!settings.memory) await settings.kv?.list(c.env, user)?.forgetTitle(sessionId);
+  if (home.kind === 'kv') await home.list(user).forgetTitle(sessionId);
   return noContent();
 }
 
@@ -62,27 +63,25 @@ export async function renameRoute(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
 ): Promise<Response> {
-  const { sessionId } = setupOf(c);
+  const { sessionId, user } = setupOf(c);
   const title = checkTitle((await readJson(c.req.raw, settings.limits.bodyBytes))['title']);
-  const ask = askerOf(c, sessionId);
-  if (ask) return ask({ type: 'rename', title });
-  await sessionsInKv(c, settings).rename(sessionId, title);
+  const answer = askSession(c, sessionId, { type: 'rename', title });
+  if (answer) return answer;
+  await listIn(c.get('home'), user).rename(sessionId, title);
   return noContent();
 }
 
 /**
  * Returns the list of the user's conversations in KV. Throws `NEEDS_DURABLE_OBJECT` if they are in
- * the host's own memory, and `CONFIGURATION` if they have no place.
+ * the host's own memory, and `CONFIGURATION` if they have no home.
  */
-function sessionsInKv(c: Context<EdgeEnv>, settings: HandlerSettings): StoredSessionList {
-  if (settings.memory)
-    throw new AgentError(
-      'NEEDS_DURABLE_OBJECT',
-      'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
-    );
-  const list = settings.kv?.list(c.env, c.get('caller').user);
-  if (list) return list;
-  throw missingPlaceError();
+function listIn(home: SessionHome, user: string): StoredSessionList {
+  if (home.kind === 'kv') return home.list(user);
+  if (home.kind === 'none') throw missingHomeError();
+  throw new AgentError(
+    'NEEDS_DURABLE_OBJECT',
+    'Only sessions in CHAT_SESSION or CHAT_KV can be listed and renamed.',
+  );
 }
 
 function readNumber(c: Context<EdgeEnv>, name: string): number | undefined {

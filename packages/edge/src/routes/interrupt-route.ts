@@ -3,7 +3,7 @@ import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { checkNames, readJson } from '../http/request-body.ts';
-import { askerOf } from '../session/commands.ts';
+import { askSession } from '../session/commands.ts';
 import { setupOf } from '../turn/session-setup.ts';
 
 const maxReasonLength = 10_000;
@@ -32,13 +32,12 @@ export async function interruptRoute(
       `must be a text of at most ${maxReasonLength} characters, with the mode "stop"`,
     );
   }
-  const ask = askerOf(c, sessionId);
-  if (!ask)
-    throw new AgentError(
-      'NEEDS_DURABLE_OBJECT',
-      'Only a session in a Durable Object can be interrupted: bind CHAT_SESSION.',
-    );
-  return ask({ type: 'interrupt', mode, reason });
+  const answer = askSession(c, sessionId, { type: 'interrupt', mode, reason });
+  if (answer) return answer;
+  throw new AgentError(
+    'NEEDS_DURABLE_OBJECT',
+    'Only a session in a Durable Object can be interrupted: bind CHAT_SESSION.',
+  );
 }
 
 function isReason(reason: unknown): reason is string {

@@ -3,9 +3,11 @@ import { pendingCallsOf } from '@isoloop/core/host';
 import type { EchoMemory, SessionBranch } from '../kv/log/echo-memory.ts';
 import { toUiMessages } from '@isoloop/core/stream';
 import type { Context } from 'hono';
-import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
-import { askerOf } from '../session/commands.ts';
-import { echoOf, openMemory, readEcho, setupOf } from '../turn/session-setup.ts';
+import type { EdgeEnv } from '../settings/handler-options.ts';
+import { askSession } from '../session/commands.ts';
+import { openMemory } from '../session/session-homes.ts';
+import { objectsOf } from '../settings/session-home.ts';
+import { echoOf, readEcho, setupOf } from '../turn/session-setup.ts';
 
 /**
  * Handles `GET /api/chat/:id/messages`: returns `{ messages, echo }`, with the messages in the form
@@ -13,14 +15,11 @@ import { echoOf, openMemory, readEcho, setupOf } from '../turn/session-setup.ts'
  * conversation, the list is empty. The metadata of the last message have the echo too, so that
  * `useChat` sends it with the next request.
  */
-export async function messagesRoute(
-  c: Context<EdgeEnv>,
-  settings: HandlerSettings,
-): Promise<Response> {
+export async function messagesRoute(c: Context<EdgeEnv>): Promise<Response> {
   const setup = setupOf(c);
-  const ask = askerOf(c, setup.sessionId);
-  if (ask) return ask({ type: 'messages' });
-  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
+  const answer = askSession(c, setup.sessionId, { type: 'messages' });
+  if (answer) return answer;
+  const memory = await openMemory(c.get('home'), { ...setup, ...readEcho(c) });
   const branch = { messages: await memory.read(), echo: echoOf(memory) };
   return Response.json(toConversation(branch, await pendingCallsOf({ memory })));
 }
@@ -32,13 +31,11 @@ export async function messagesRoute(
  * continues a version by sending its echo. Returns `{}` for a session in a Durable Object, which
  * cannot have two versions.
  */
-export async function branchesRoute(
-  c: Context<EdgeEnv>,
-  settings: HandlerSettings,
-): Promise<Response> {
+export async function branchesRoute(c: Context<EdgeEnv>): Promise<Response> {
   const setup = setupOf(c);
-  if (askerOf(c, setup.sessionId)) return Response.json({});
-  const memory = await openMemory(settings, { ...setup, ...readEcho(c) });
+  const home = c.get('home');
+  if (objectsOf(home)) return Response.json({});
+  const memory = await openMemory(home, { ...setup, ...readEcho(c) });
   if (!hasBranches(memory)) throw new AgentError('NOT_FOUND', 'Sessions have no branches here.');
   const { yours, theirs } = await memory.branches();
   return Response.json({

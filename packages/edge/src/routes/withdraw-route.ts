@@ -2,7 +2,7 @@ import { checkMessageId } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../settings/handler-options.ts';
 import { noQueueError } from '../session/answer-in-request.ts';
-import { askerOf } from '../session/commands.ts';
+import { askSession } from '../session/commands.ts';
 import { setupOf } from '../turn/session-setup.ts';
 
 /**
@@ -13,7 +13,7 @@ import { setupOf } from '../turn/session-setup.ts';
 export async function withdrawRoute(c: Context<EdgeEnv>): Promise<Response> {
   const messageId: unknown = c.req.param('messageId');
   checkMessageId(messageId);
-  const ask = askerOf(c, setupOf(c).sessionId);
-  if (!ask) throw noQueueError();
-  return ask({ type: 'withdraw', messageId });
+  const answer = askSession(c, setupOf(c).sessionId, { type: 'withdraw', messageId });
+  if (answer) return answer;
+  throw noQueueError();
 }

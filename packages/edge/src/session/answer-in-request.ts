@@ -11,15 +11,16 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { logError } from '../http/error-response.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';
-import { makeAgent, openMemory } from '../turn/session-setup.ts';
+import { makeAgent } from '../turn/session-setup.ts';
 import { liveResponse } from '../turn/live-response.ts';
 import { beginSessionTurn } from '../turn/begin-turn.ts';
 import { addRequestRun } from './request-runs.ts';
+import { openMemory } from './session-homes.ts';
 import type { HostRequest } from './send-turn.ts';
 
 /**
  * Runs a turn within the HTTP request that asks for it, and returns the answer. The session is
- * stored in KV, or in the memory that `settings.memory` opens.
+ * stored in KV, or in the memory that the option `memory` opens.
  */
 export async function answerInRequest(
   c: Context<EdgeEnv>,
@@ -28,7 +29,7 @@ export async function answerInRequest(
   { turn, format, call, echoSetup, inBackground }: HostRequest,
 ): Promise<Response> {
   if (inBackground) throw noQueueError();
-  const memory = await openMemory(settings, { ...setup, ...echoSetup });
+  const memory = await openMemory(c.get('home'), { ...setup, ...echoSetup });
   const sessionAgent = await makeAgent(settings, { ...setup, memory, model: turn.model });
   const { agent } = sessionAgent;
   let runEnd: Promise<unknown> | undefined;

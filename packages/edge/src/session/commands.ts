@@ -3,7 +3,7 @@ import type { NewTurn } from '../queue/turn-queue.ts';
 import type { Context } from 'hono';
 import type { ListedSession, SessionListOptions } from '../settings/session-list.ts';
 import type { EdgeEnv } from '../settings/handler-options.ts';
-import type { SessionObject, SessionObjects } from '../settings/session-objects.ts';
+import { objectsOf, type SessionObjects } from '../settings/session-home.ts';
 import type { StreamFormat, TurnFormat } from '../turn/turn-format.ts';
 
 /**
@@ -16,12 +16,17 @@ export type InterruptMode = 'stop' | 'abort';
  * Request of the Worker to the Durable Object of a session, as JSON. The Worker has already
  * identified the user and checked the values.
  */
-export interface SessionRequest {
+export interface SessionRequest<C extends AnyCommand = SessionCommand> {
   readonly user: string;
   /** Session id. Empty for the list of the user's sessions. */
   readonly sessionId: string;
   readonly requestId: string;
-  readonly command: SessionCommand;
+  readonly command: C;
+}
+
+/** A command of a session, or of a feature of an endpoint. */
+export interface AnyCommand {
+  readonly type: string;
 }
 
 export type SessionCommand =
@@ -53,10 +58,6 @@ export type SessionCommand =
 /** A command of one type. */
 export type Command<T extends SessionCommand['type']> = Extract<SessionCommand, { type: T }>;
 
-interface Bindings {
-  readonly CHAT_SESSION?: DurableObjectNamespace;
-}
-
 /** Creates the error for a message that does not wait, or whose turn has begun. */
 export function notQueuedError(): AgentError {
   return new AgentError('NOT_FOUND', 'No such message waits. Its turn may have begun.');
@@ -67,54 +68,46 @@ export function unknownSessionError(): AgentError {
   return new AgentError('NOT_FOUND', 'There is no such conversation.');
 }
 
-/** Returns the Durable Objects of the sessions, or `undefined` without the binding `CHAT_SESSION`. */
-export function durableSessions(env: unknown): SessionObjects | undefined {
-  const { CHAT_SESSION: objects } = Object(env) as Bindings;
-  return objects && ((name) => objects.get(objects.idFromName(name)));
-}
-
 /**
- * Returns the object of a session, or `undefined` if sessions have no objects. A session id has no
- * slash, so the objects of two users are never the same.
+ * Sends a command to a session of the request's user, and returns its response. Returns `undefined`
+ * if sessions have no objects. `sessionId` is empty for the list of the user's sessions. Rejects
+ * like `callSession`.
  */
-export function sessionObject(
-  objects: SessionObjects | undefined,
-  user: string,
+export function askSession(
+  c: Context<EdgeEnv>,
   sessionId: string,
-): SessionObject | undefined {
-  return objects?.(`${user}/${sessionId}`);
+  command: SessionCommand,
+): Promise<Response> | undefined {
+  const objects = objectsOf(c.get('home'));
+  return objects && callSession(objects, requestOf(c, sessionId, command));
 }
 
-/** Sends a command to the object of a session. Rejects like `callSession`. */
-export type AskSession = (command: SessionCommand) => Promise<Response>;
-
-/**
- * Returns a function that sends commands to a session of the request's user, or `undefined` if
- * sessions have no objects. `sessionId` is empty for the list of the user's sessions.
- */
-export function askerOf(c: Context<EdgeEnv>, sessionId: string): AskSession | undefined {
-  const user = c.get('caller').user;
-  const object = sessionObject(c.get('sessionObjects'), user, sessionId);
-  if (!object) return undefined;
-  return async (command) => {
-    const request = { user, sessionId, requestId: c.get('requestId'), command };
-    const response = await callSession(object, request);
-    // Copies the response, because the headers of the original cannot be changed.
-    return new Response(response.body, response);
-  };
+/** Returns the request that brings a command to a session of the request's user. */
+export function requestOf<C extends AnyCommand>(
+  c: Context<EdgeEnv>,
+  sessionId: string,
+  command: C,
+): SessionRequest<C> {
+  return { user: c.get('caller').user, sessionId, requestId: c.get('requestId'), command };
 }
 
 /**
- * Sends a request to the object of a session and returns its response, even an error response. Rejects
- * with `OVERLOADED` or `STORAGE_FAILED` if the object cannot be reached.
+ * Sends a request to the object of a session and returns its response, even an error response. The
+ * address ends with the type of the command. Rejects with `OVERLOADED` or `STORAGE_FAILED` if the
+ * object cannot be reached.
  */
 export async function callSession(
-  object: SessionObject,
-  request: SessionRequest | Omit<SessionRequest, 'command'>,
-  address = 'https://session/',
+  objects: SessionObjects,
+  request: SessionRequest<AnyCommand>,
 ): Promise<Response> {
+  const { user, sessionId, command } = request;
   try {
-    return await object.fetch(address, { method: 'POST', body: JSON.stringify(request) });
+    // A session id has no slash, so the objects of two users are never the same.
+    const object = objects(`${user}/${sessionId}`);
+    const init = { method: 'POST', body: JSON.stringify(request) };
+    const response = await object.fetch(sessionAddress + command.type, init);
+    // Copies the response, because the headers of the original cannot be changed.
+    return new Response(response.body, response);
   } catch (cause) {
     const { overloaded } = Object(cause) as { readonly overloaded?: boolean };
     const options = { cause, retryable: true };
@@ -126,4 +119,12 @@ export async function callSession(
     const message = `The session could not be reached: ${errorText(cause)}`;
     throw new AgentError('STORAGE_FAILED', message, options);
   }
+}
+
+/** Beginning of the addresses of requests to sessions. The type of the command follows. */
+const sessionAddress = 'https://session/';
+
+/** Returns whether a request to the object of a session brings a command of this type. */
+export function isFor(request: Request, type: string): boolean {
+  return request.url === sessionAddress + type;
 }

@@ -9,7 +9,7 @@ import type {
 } from '../settings/handler-options.ts';
 import { answerInRequest } from './answer-in-request.ts';
 import { noContent } from './command-handler.ts';
-import { askerOf } from './commands.ts';
+import { askSession } from './commands.ts';
 import type { StreamFormat, TurnFormat } from '../turn/turn-format.ts';
 
 /** Turn that a client requests, and how it gets the answer. */
@@ -36,9 +36,9 @@ export function sendTurn(
   request: HostRequest,
 ): Promise<Response> {
   const { turn, format, inBackground } = request;
-  const ask = askerOf(c, setup.sessionId);
-  if (!ask) return answerInRequest(c, settings, setup, request);
-  return ask({ type: 'turn', turn, format, ...(inBackground && { inBackground }) });
+  const command = { type: 'turn', turn, format, ...(inBackground && { inBackground }) } as const;
+  const answer = askSession(c, setup.sessionId, command);
+  return answer ?? answerInRequest(c, settings, setup, request);
 }
 
 /** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
@@ -48,7 +48,7 @@ export async function rejoinTurn(
   format: StreamFormat,
   lastEventId: string | undefined,
 ): Promise<Response> {
-  const ask = askerOf(c, sessionId);
+  const answer = askSession(c, sessionId, { type: 'stream', format, lastEventId });
   // A turn outside an object ends with its request.
-  return ask ? ask({ type: 'stream', format, lastEventId }) : noContent();
+  return answer ?? noContent();
 }

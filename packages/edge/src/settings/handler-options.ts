@@ -1,13 +1,11 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
-import type { KvSessions } from './kv-sessions.ts';
 import type { LlmProxy } from './llm-proxy.ts';
 import type { OpenAiRoutes } from './openai-routes.ts';
 import type { OperatorDesk } from './operator-desk.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import type { SessionMoves } from './session-moves.ts';
-import type { SessionObjects } from './session-objects.ts';
-import type { StoreSessions } from './store-sessions.ts';
+import type { SessionHome, SessionHomes } from './session-home.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
 export interface Caller {
@@ -106,19 +104,20 @@ export interface AgentHandlerOptions<
    */
   readonly models?: readonly string[];
   /**
-   * Function that opens the memory of a session. Default with a Durable Object: the object's
-   * database. Default without one: `kv`.
+   * Function that opens the memory of a session. With a Durable Object bound as `CHAT_SESSION`, the
+   * object still queues and runs the turns, and only the messages are in this memory. Default with a
+   * Durable Object: the object's database. Default without one: `kv`.
    */
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
   /**
    * Conversations in Workers KV, without Durable Objects: `kvSessions()` of `@isoloop/edge/kv`.
    */
-  readonly kv?: KvSessions;
+  readonly kv?: SessionHomes;
   /**
    * Conversations in a store, outside Cloudflare: `storeSessions(store)` of `@isoloop/edge/store`.
    * Default: the bindings of the Worker.
    */
-  readonly store?: StoreSessions;
+  readonly store?: SessionHomes;
   /**
    * Whether all clients also get the agent's events, as `data-isoloop-event` parts without prompts.
    * If false, only clients that post `events: true` get these parts.
@@ -298,11 +297,8 @@ export interface RequestVariables {
   errorFormat: 'isoloop' | 'openai';
   /** What `authorize` returned. */
   caller: Caller;
-  /**
-   * Objects of the sessions: those of the option `store`, or the Durable Objects that are bound as
-   * `CHAT_SESSION`. Absent if sessions have no objects.
-   */
-  sessionObjects?: SessionObjects | undefined;
+  /** Where the conversations live. */
+  home: SessionHome;
   /** Headers that the route gives its response, also if it fails. */
   routeHeaders?: readonly (readonly [name: string, value: string])[];
   /** Aborted if the client cancels a stream before its answer begins. */

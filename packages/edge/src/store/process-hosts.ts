@@ -1,5 +1,4 @@
-import type { SessionObjects } from '../settings/session-objects.ts';
-import type { BoundSessions } from '../settings/store-sessions.ts';
+import type { SessionObjects } from '../settings/session-home.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';
 import type { KeyValueStore } from '@isoloop/core';
 import { listInStore, pageOf } from '../session/list-in-store.ts';
@@ -20,7 +19,7 @@ interface Entry {
  * Sessions of one process, with their logs in a store. All routes use these sessions like Durable
  * Objects.
  */
-export class ProcessHosts implements BoundSessions {
+export class ProcessHosts {
   /** Settings for turns that begin now. */
   settings: HandlerSettings;
   readonly #store: KeyValueStore;

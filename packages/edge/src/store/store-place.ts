@@ -9,7 +9,7 @@ import {
 } from '@isoloop/core/options';
 import { sharedHosts } from './shared-hosts.ts';
 import { ProcessHosts } from './process-hosts.ts';
-import type { StoreSessions } from '../settings/store-sessions.ts';
+import type { SessionHomes } from '../settings/session-home.ts';
 
 /** Which handlers of a process share their sessions. */
 export interface StoreSessionsOptions {
@@ -34,7 +34,7 @@ export interface StoreSessionsOptions {
 export function storeSessions(
   store: KeyValueStore,
   options: StoreSessionsOptions = {},
-): StoreSessions {
+): SessionHomes {
   checkOptions('storeSessions()', options, storeSessionsOptions);
   const { name } = options;
   if (name === '')
@@ -49,9 +49,9 @@ export function storeSessions(
         const message = 'createAgentHandler(): give either store or memory.';
         throw new AgentError('CONFIGURATION', message);
       }
-      return name === undefined
-        ? new ProcessHosts(settings, store)
-        : sharedHosts(name, settings, store);
+      const hosts =
+        name === undefined ? new ProcessHosts(settings, store) : sharedHosts(name, settings, store);
+      return (env) => ({ kind: 'store', objects: hosts.bind(env) });
     },
   };
 }

@@ -9,7 +9,6 @@ import type {
   SessionSetup,
 } from '../settings/handler-options.ts';
 import { echoHeader } from '../http/header-names.ts';
-import { missingOption } from '../settings/missing-option.ts';
 
 /**
  * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
@@ -32,31 +31,6 @@ export function setupOf(
   sessionId: string = checkSessionId(c.req.param('id')),
 ): SessionSetup {
   return { env: c.env, user: c.get('caller').user, sessionId };
-}
-
-/**
- * Opens the memory of a session. Rejects with `CONFIGURATION` if there is neither the option
- * `memory` nor `kv` with its binding.
- */
-export async function openMemory(
-  settings: Pick<HandlerSettings, 'kv' | 'memory'>,
-  setup: MemorySetup,
-): Promise<Memory> {
-  if (settings.memory) return settings.memory(setup);
-  const memory = settings.kv?.open(setup);
-  if (memory) return memory;
-  throw missingPlaceError();
-}
-
-/** Creates the error for an endpoint that has no place for conversations. */
-export function missingPlaceError(): AgentError {
-  const places = 'Conversations need a place: bind CHAT_SESSION, or pass `store` or `memory`.';
-  const message = missingOption(`${places} In CHAT_KV, they need`, {
-    option: 'kv',
-    call: 'kvSessions()',
-    from: '@isoloop/edge/kv',
-  });
-  return new AgentError('CONFIGURATION', message);
 }
 
 /**
