@@ -6,8 +6,7 @@ import { onDisconnect, settleInBackground, waitUntil } from '../http/request-con
 import { checkApprovals } from '../session/answer-in-request.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { objectsOf } from '../settings/session-home.ts';
-import type { EncodeBatch } from '../settings/encode-batch.ts';
-import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
+import type { ApiCall, ApiFormat, EncodeBatch } from '../settings/openai-routes.ts';
 import { awaitOpening, eventStreamResponse, hasOutput } from '../turn/event-stream.ts';
 import { openTurn } from '../turn/live-response.ts';
 import { makeAgent, setupOf } from '../turn/session-setup.ts';

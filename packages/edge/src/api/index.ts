@@ -10,8 +10,12 @@ export { ignoredHeader } from '../http/header-names.ts';
 export { checkModel, checkName, fieldsOf, readJson } from '../http/request-body.ts';
 export type { RequestBody } from '../http/request-body.ts';
 export type { EdgeEnv, EdgeLimits, HandlerSettings } from '../settings/handler-options.ts';
-export type { EncodeBatch } from '../settings/encode-batch.ts';
-export type { LiveTurn } from '../settings/live-turn.ts';
-export type { ApiCall, ApiFormat, OpenAiRoutes } from '../settings/openai-routes.ts';
+export type {
+  ApiCall,
+  ApiFormat,
+  EncodeBatch,
+  LiveTurn,
+  OpenAiRoutes,
+} from '../settings/openai-routes.ts';
 export { hasOutput, toText } from '../turn/event-stream.ts';
 export { checkSessionId } from '../turn/session-setup.ts';

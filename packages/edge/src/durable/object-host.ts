@@ -194,13 +194,13 @@ export class ObjectHost implements CommandHandler {
     entry.close();
     await turns.close();
     const { moves } = this.#settings;
-    const keepCalls = await moves?.keepEndedCalls(this.#storage, identity.sessionId);
+    const keep = await moves?.keepOnDelete?.(this.#storage, identity.sessionId);
     await forgetSession(this.#settings, this.#setup(identity), memory);
     await entry.remove();
     await this.#storage.deleteAlarm();
     this.#record.forget();
     await this.#storage.deleteAll();
-    keepCalls?.();
+    keep?.();
   }
 
   /**

@@ -1,8 +1,7 @@
 import { AgentError, type ReActAgent } from '@isoloop/core';
-import type { Context } from 'hono';
 // The small router suffices: the endpoint has few routes, and a Worker loads fewer bytes.
 import { Hono } from 'hono/tiny';
-import type { Route, RoutesByPath, SettingsRoute } from '../settings/routes.ts';
+import type { EndpointPart, Route, Routes, RoutesByPath } from '../settings/endpoint-part.ts';
 import { callerCheck } from '../http/access.ts';
 import { durableObject } from '../durable/durable-object.ts';
 import { sessionHomes } from '../session/session-homes.ts';
@@ -10,7 +9,7 @@ import { chatRoute } from '../routes/chat-route.ts';
 import { chatsRoute, deleteRoute, renameRoute } from '../routes/chats-route.ts';
 import { checkSettings } from './check-options.ts';
 import { crossOrigin } from '../http/cross-origin.ts';
-import { endpoint } from '../http/endpoint.ts';
+import { endpoint, type EndpointSetup } from '../http/endpoint.ts';
 import {
   defaultLimits,
   defaultSessions,
@@ -18,15 +17,11 @@ import {
   type AgentHandlerOptions,
   type EdgeEnv,
   type HandlerSettings,
-  type RequestVariables,
   type RouteHandler,
   type SessionAgent,
 } from '../settings/handler-options.ts';
 import { interruptRoute } from '../routes/interrupt-route.ts';
 import { branchesRoute, messagesRoute } from '../routes/messages-route.ts';
-import { readerHeaders } from '../http/reader-headers.ts';
-import { addSecretsOf } from '../http/secrets.ts';
-import { withRateLimit } from '../http/rate-limit.ts';
 import { runRoute } from '../routes/run-route.ts';
 import { streamRoute } from '../routes/stream-route.ts';
 import { withdrawRoute } from '../routes/withdraw-route.ts';
@@ -74,54 +69,54 @@ export function createAgentHandler<
     sessions: { ...defaultSessions, ...options.sessions },
   };
   checkSettings(settings);
-  const { llm, openai, moves, operator } = settings;
-  const homeOf = sessionHomes(settings);
-  const identify = callerCheck(settings);
-  const protect = (route: SettingsRoute, identity = identify): Route => {
-    const enter = withRateLimit(settings, identity);
-    return async (c) => {
-      // Outside a Worker, a request may have no bindings.
-      c.env ??= {};
-      addSecretsOf(settings, c.env);
-      c.set('home', homeOf(c.env));
-      await enter(c);
-      const headers = await readerHeaders(c);
-      const response = await route(c, settings);
-      headers.forEach((value, name) => response.headers.set(name, value));
-      return response;
-    };
-  };
-  const routes: RoutesByPath = {
-    '/api/chat': { POST: protect(chatRoute) },
-    '/api/chat/:id': {
-      DELETE: protect(deleteRoute),
-      PATCH: protect(renameRoute),
-      ...moves?.routes(protect),
-    },
-    '/api/chat/:id/messages': { GET: protect(messagesRoute) },
-    '/api/chat/:id/branches': { GET: protect(branchesRoute) },
-    '/api/chat/:id/stream': { GET: protect(streamRoute) },
-    '/api/chat/:id/queue/:messageId': { DELETE: protect(withdrawRoute) },
-    '/api/chat/:id/interrupt': { POST: protect(interruptRoute) },
-    ...llm?.routes(protect),
-    ...operator?.routes(protect),
-    '/api/chats': { GET: protect(chatsRoute) },
-    '/api/run': { POST: protect(runRoute) },
-    ...openai?.routes(protect),
-    '/healthz': { GET: () => Response.json({ ok: true }) },
+  const { moves, operator, llm, openai } = settings;
+  const parts = [moves, operator, llm, openai].filter((part) => part !== undefined);
+  const setup: EndpointSetup = {
+    settings,
+    identify: callerCheck(settings),
+    homeOf: sessionHomes(settings),
+    checkOrigin: crossOrigin(settings.cors ?? []),
   };
   const app = new Hono<EdgeEnv>();
-  const checkOrigin = crossOrigin(options.cors ?? []);
   // Each path has its own handler: in another Hono app, this app must not affect the routes of that
   // app.
-  for (const [path, methods] of Object.entries(routes))
-    app.all(path, endpoint(errorFormatOf(path), checkOrigin, methods));
-  app.notFound((c) => endpoint(errorFormatOf(c.req.path), checkOrigin, noRoute(settings))(c));
-  const Plain = durableObject(settings);
-  const Movable = moves?.session(Plain, settings) ?? Plain;
-  const Session = operator?.session(Movable) ?? Movable;
+  for (const [path, routes] of Object.entries(routesWith(parts)))
+    app.all(path, endpoint(path, routes, setup));
+  app.notFound((c) => endpoint(c.req.path, unknownPath, setup)(c));
+  const Session = parts.reduce(
+    (Inner, part) => part.session?.(Inner, settings) ?? Inner,
+    durableObject(settings),
+  );
   return Object.assign(app, handlersOf(app), { Session }) as unknown as AgentHandler<Env, A>;
 }
+
+const ownRoutes: RoutesByPath = {
+  '/api/chat': { POST: chatRoute },
+  '/api/chat/:id': { DELETE: deleteRoute, PATCH: renameRoute },
+  '/api/chat/:id/messages': { GET: messagesRoute },
+  '/api/chat/:id/branches': { GET: branchesRoute },
+  '/api/chat/:id/stream': { GET: streamRoute },
+  '/api/chat/:id/queue/:messageId': { DELETE: withdrawRoute },
+  '/api/chat/:id/interrupt': { POST: interruptRoute },
+  '/api/chats': { GET: chatsRoute },
+  '/api/run': { POST: runRoute },
+  '/healthz': { enter: 'anyone', GET: () => Response.json({ ok: true }) },
+};
+
+/** Returns the routes of an endpoint with those of its parts. */
+function routesWith(parts: readonly EndpointPart[]): RoutesByPath {
+  const routesByPath: Record<string, Routes> = { ...ownRoutes };
+  for (const part of parts)
+    for (const [path, routes] of Object.entries(part.routes))
+      routesByPath[path] = { ...routesByPath[path], ...routes };
+  return routesByPath;
+}
+
+const noRoute: Route = ({ req }, { openai }) => {
+  const advice = !openai && req.path.startsWith('/v1/') ? ` ${missingOpenAi()}` : '';
+  throw new AgentError('NOT_FOUND', `There is no ${req.method} ${req.path} here.${advice}`);
+};
+const unknownPath: Routes = { enter: 'anyone', '*': noRoute };
 
 /** Returns the app as route handlers of Next.js. */
 function handlersOf(app: Hono<EdgeEnv>): Readonly<Record<string, RouteHandler>> {
@@ -133,18 +128,5 @@ function handlersOf(app: Hono<EdgeEnv>): Readonly<Record<string, RouteHandler>> 
     PATCH: answer,
     DELETE: answer,
     OPTIONS: answer,
-  };
-}
-
-/** Returns the API whose error format the responses of a path use. */
-function errorFormatOf(path: string): RequestVariables['errorFormat'] {
-  return /^\/(llm\/)?v1\//.test(path) ? 'openai' : 'isoloop';
-}
-
-/** Returns the route for all other paths. */
-function noRoute({ openai }: HandlerSettings): Route {
-  return ({ req }: Context<EdgeEnv>) => {
-    const advice = !openai && req.path.startsWith('/v1/') ? ` ${missingOpenAi()}` : '';
-    throw new AgentError('NOT_FOUND', `There is no ${req.method} ${req.path} here.${advice}`);
   };
 }

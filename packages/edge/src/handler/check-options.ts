@@ -12,10 +12,13 @@ import {
   whole,
   nonNegative,
   positive,
+  type Kind,
   type OptionTable,
   type OtherNames,
 } from '@isoloop/core/options';
 import { isOrigin } from '../http/cross-origin.ts';
+import type { EndpointPart } from '../settings/endpoint-part.ts';
+import type { OpenAiRoutes } from '../settings/openai-routes.ts';
 import { missingOption } from '../settings/missing-option.ts';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from '../settings/handler-options.ts';
 
@@ -59,11 +62,16 @@ const handlerSettings: OptionTable<HandlerSettings> = {
   limits: optional(object),
   sessions: optional(object),
   secrets: optional(either(array, func)),
-  openai: optional(withMethod('routes')),
-  llm: optional(withMethod('routes')),
-  moves: optional(withMethod('routes')),
-  operator: optional(withMethod('routes')),
+  openai: optional(madeBy<OpenAiRoutes>('openAiRoutes()')),
+  llm: optional(madeBy('llmProxy()')),
+  moves: optional(madeBy('sessionMoves()')),
+  operator: optional(madeBy('operatorDesk()')),
 };
+
+/** Returns the kind of what a feature adds to an endpoint. `call`: function that creates it. */
+function madeBy<P extends EndpointPart = EndpointPart>(call: string): Kind<P> {
+  return { words: `the result of ${call}`, test: (value) => 'routes' in Object(value) };
+}
 
 /** Names that other libraries use for these options. */
 const otherNames: OtherNames<HandlerSettings> = {

@@ -2,6 +2,7 @@ import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
 import { keyOfUser } from './rate-limit.ts';
+import type { Identify } from '../settings/endpoint-part.ts';
 import type { AgentHandlerOptions, Caller, EdgeEnv } from '../settings/handler-options.ts';
 
 export function isLocalHost(hostname: string): boolean {
@@ -13,9 +14,7 @@ export function isLocalHost(hostname: string): boolean {
  * the rate limit.
  * The function rejects like `logIn`.
  */
-export function callerCheck({
-  authorize,
-}: Pick<AgentHandlerOptions, 'authorize'>): (c: Context<EdgeEnv>) => Promise<string> {
+export function callerCheck({ authorize }: Pick<AgentHandlerOptions, 'authorize'>): Identify {
   return async (c) => {
     const caller = authorize
       ? await logIn(c, () => identify(c, authorize))

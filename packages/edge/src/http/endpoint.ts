@@ -1,9 +1,13 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { Route, Routes } from '../settings/routes.ts';
+import type { Identify, Routes, Route } from '../settings/endpoint-part.ts';
+import type { SessionHome } from '../settings/session-home.ts';
 import type { OriginCheck } from './cross-origin.ts';
 import { errorResponse } from './error-response.ts';
-import type { EdgeEnv, RequestVariables } from '../settings/handler-options.ts';
+import type { EdgeEnv, HandlerSettings, RequestVariables } from '../settings/handler-options.ts';
+import { withRateLimit } from './rate-limit.ts';
+import { readerHeaders } from './reader-headers.ts';
+import { addSecretsOf } from './secrets.ts';
 
 /**
  * Headers of every response. They tell browsers not to guess another content type. Browsers also
@@ -16,22 +20,35 @@ const securityHeaders: readonly (readonly [name: string, value: string])[] = [
   ['cross-origin-resource-policy', 'same-site'],
 ];
 
+/** What the paths of an endpoint share. */
+export interface EndpointSetup {
+  readonly settings: HandlerSettings;
+  /** Identifies the caller, as the option `authorize` says. */
+  readonly identify: Identify;
+  /** Returns where the conversations live, with the bindings of a request. */
+  readonly homeOf: (env: object) => SessionHome;
+  readonly checkOrigin: (c: Context<EdgeEnv>) => OriginCheck;
+}
+
 /**
- * Returns the only handler of a path. The handler gives the request an id, checks its origin and
- * calls the route, or the one of the request's method. It then adds the headers of every response. It is not a chain of middleware,
- * because Hono copies a response for each header that a middleware adds.
+ * Returns the only handler of a path. The handler gives the request an id, checks its origin, and
+ * calls the route of the request's method. It then adds the headers of every response. It is not a
+ * chain of middleware, because Hono copies a response for each header that a middleware adds.
  */
 export function endpoint(
-  errorFormat: RequestVariables['errorFormat'],
-  checkOrigin: (c: Context<EdgeEnv>) => OriginCheck,
-  routes: Route | Routes,
+  path: string,
+  { enter: identify, ...routesByMethod }: Routes,
+  setup: EndpointSetup,
 ): (c: Context<EdgeEnv>) => Promise<Response> {
+  const errorFormat = errorFormatOf(path);
+  const routes: ReadonlyMap<string, Route> = new Map(Object.entries(routesByMethod));
+  const enter = entrance(identify, setup);
   return async (c) => {
     const requestId = crypto.randomUUID();
     c.set('requestId', requestId);
     c.set('errorFormat', errorFormat);
-    const { headers: originHeaders, answer } = checkOrigin(c);
-    const response = answer ?? (await respond(c, routes));
+    const { headers: originHeaders, answer } = setup.checkOrigin(c);
+    const response = await (answer ?? respond(c, routes, { enter, settings: setup.settings }));
     const { headers } = response;
     for (const [name, value] of [
       ['x-request-id', requestId] as const,
@@ -48,21 +65,54 @@ export function endpoint(
   };
 }
 
+/** Returns the API whose error format the responses of a path use. */
+function errorFormatOf(path: string): RequestVariables['errorFormat'] {
+  return /^\/(llm\/)?v1\//.test(path) ? 'openai' : 'isoloop';
+}
+
+/** Prepares a request for its route. Returns the headers that the response needs, if any. */
+type Enter = (c: Context<EdgeEnv>) => Promise<ReadonlyMap<string, string>>;
+
+/** Returns what a request passes before its route: the caller is identified and counted. */
+function entrance(
+  identify: Routes['enter'],
+  { settings, identify: identifyCaller, homeOf }: EndpointSetup,
+): Enter {
+  if (identify === 'anyone') return async () => new Map();
+  const count = withRateLimit(settings, identify ?? identifyCaller);
+  return async (c) => {
+    // Outside a Worker, a request may have no bindings.
+    c.env ??= {};
+    addSecretsOf(settings, c.env);
+    c.set('home', homeOf(c.env));
+    await count(c);
+    return readerHeaders(c);
+  };
+}
+
+interface RespondOptions {
+  readonly enter: Enter;
+  readonly settings: HandlerSettings;
+}
+
 /** Calls the route of the request's method. An error becomes a response, and no route becomes 405. */
-async function respond(c: Context<EdgeEnv>, routes: Route | Routes): Promise<Response> {
+async function respond(
+  c: Context<EdgeEnv>,
+  routes: ReadonlyMap<string, Route>,
+  { enter, settings }: RespondOptions,
+): Promise<Response> {
   try {
-    const route = typeof routes === 'function' ? routes : routeOf(routes, c.req.method);
-    if (!route) return wrongMethod(c, Object.keys(routes).join(', '));
-    return await route(c);
+    // Hono answers HEAD like GET, without the body.
+    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
+    const route = routes.get(method) ?? routes.get('*');
+    if (!route) return wrongMethod(c, [...routes.keys()].join(', '));
+    const headers = await enter(c);
+    const response = await route(c, settings);
+    headers.forEach((value, name) => response.headers.set(name, value));
+    return response;
   } catch (error) {
     return errorResponse(error, c.var);
   }
-}
-
-function routeOf(routes: Routes, method: string): Route | undefined {
-  // Hono answers HEAD like GET, without the body.
-  const name = method === 'HEAD' ? 'GET' : method;
-  return Object.hasOwn(routes, name) ? routes[name] : undefined;
 }
 
 function wrongMethod(c: Context<EdgeEnv>, allow: string): Response {

@@ -1,6 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type { RateLimiter } from '../settings/rate-limiter.ts';
+import type { Identify } from '../settings/endpoint-part.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 
 /**
@@ -10,7 +11,7 @@ import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
  */
 export function withRateLimit(
   settings: Pick<HandlerSettings, 'rateLimit'>,
-  identify: (c: Context<EdgeEnv>) => Promise<string>,
+  identify: Identify,
 ): (c: Context<EdgeEnv>) => Promise<void> {
   const count = async (c: Context<EdgeEnv>, key: string): Promise<void> => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };

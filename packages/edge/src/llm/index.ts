@@ -1,3 +1,2 @@
 export { llmProxy } from './llm-proxy.ts';
 export type { LlmOptions, LlmSetup, LlmUpstream } from './llm-options.ts';
-export type { LlmProxy } from '../settings/llm-proxy.ts';

@@ -13,8 +13,7 @@ import { llmRoute, type LlmApi } from './llm-route.ts';
 import { toText } from '../turn/event-stream.ts';
 import { toOpenAiError } from '../api/openai-error.ts';
 import { modelsRoute } from '../api/models-route.ts';
-import type { LlmProxy } from '../settings/llm-proxy.ts';
-import type { Route } from '../settings/routes.ts';
+import type { EndpointPart, Routes } from '../settings/endpoint-part.ts';
 
 /**
  * Creates the model proxy of an endpoint, for agents that run in a page. The page has no API key;
@@ -29,29 +28,27 @@ import type { Route } from '../settings/routes.ts';
  *   }),
  * });
  */
-export function llmProxy<Env extends object>(options: LlmOptions<Env>): LlmProxy<Env> {
+export function llmProxy<Env extends object>(options: LlmOptions<Env>): EndpointPart<Env> {
   checkOptions('llmProxy()', options, llmOptions);
   // The routes get the bindings without their type.
   const llm = options as unknown as LlmOptions;
+  const forward = (api: LlmApi): Routes => ({
+    POST: (c, settings) => llmRoute(c, settings, llm, api),
+  });
   return {
-    routes: (protect) => {
-      const forward = (api: LlmApi): Record<'POST', Route> => ({
-        POST: protect((c, settings) => llmRoute(c, settings, llm, api)),
-      });
-      return {
-        '/llm/v1/chat/completions': forward({
-          path: '/chat/completions',
-          toWire: toChatWire,
-          encodeError: (error) => `${toText(toOpenAiError(error))}data: [DONE]\n\n`,
-        }),
-        '/llm/v1/responses': forward({
-          path: '/responses',
-          toWire: toResponsesWire,
-          encodeError: (error) =>
-            `event: error\n${toText({ ...toOpenAiError(error).error, type: 'error' })}`,
-        }),
-        '/llm/v1/models': { GET: protect(() => modelsRoute(llm)) },
-      };
+    routes: {
+      '/llm/v1/chat/completions': forward({
+        path: '/chat/completions',
+        toWire: toChatWire,
+        encodeError: (error) => `${toText(toOpenAiError(error))}data: [DONE]\n\n`,
+      }),
+      '/llm/v1/responses': forward({
+        path: '/responses',
+        toWire: toResponsesWire,
+        encodeError: (error) =>
+          `event: error\n${toText({ ...toOpenAiError(error).error, type: 'error' })}`,
+      }),
+      '/llm/v1/models': { GET: () => modelsRoute(llm) },
     },
   };
 }

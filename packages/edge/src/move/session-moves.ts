@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import { checkFields, checkNoOptions, string, whole } from '@isoloop/core/options';
 import type { OwnerChange, SessionCopy } from '@isoloop/core/move';
 import type { Context } from 'hono';
-import type { SessionMoves } from '../settings/session-moves.ts';
+import type { EndpointPart } from '../settings/endpoint-part.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { sessionSecrets } from '../http/secrets.ts';
 import { echoHeader } from '../http/header-names.ts';
@@ -24,16 +24,18 @@ import { setupOf } from '../turn/session-setup.ts';
  * @example
  * createAgentHandler<Env>({ agent, authorize, moves: sessionMoves() });
  */
-export function sessionMoves(): SessionMoves;
-export function sessionMoves(...args: readonly unknown[]): SessionMoves {
+export function sessionMoves(): EndpointPart;
+export function sessionMoves(...args: readonly unknown[]): EndpointPart {
   checkNoOptions('sessionMoves()', args);
   return {
-    routes: (protect) => ({
-      GET: protect((c, settings) => moveStep(c, settings, { type: 'read' })),
-      PUT: protect(putRoute),
-    }),
+    routes: {
+      '/api/chat/:id': {
+        GET: (c, settings) => moveStep(c, settings, { type: 'read' }),
+        PUT: putRoute,
+      },
+    },
     session: movingObject,
-    keepEndedCalls,
+    keepOnDelete: keepEndedCalls,
   };
 }
 

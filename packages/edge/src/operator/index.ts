@@ -1,3 +1,2 @@
 export { operatorDesk } from './operator-desk.ts';
 export type { Operator, OperatorDeskOptions } from './operator-desk.ts';
-export type { OperatorDesk } from '../settings/operator-desk.ts';

@@ -12,7 +12,7 @@ import { readIds } from '../turn/repeated-request.ts';
 import { checkSessionId, setupOf } from '../turn/session-setup.ts';
 import { messagesRoute } from '../routes/messages-route.ts';
 import { fieldError } from '@isoloop/core/host';
-import type { Enter, OperatorDesk } from '../settings/operator-desk.ts';
+import type { EndpointPart, Identify } from '../settings/endpoint-part.ts';
 import { sendTurn } from '../session/send-turn.ts';
 
 /** A person who answers in the assistant's place. */
@@ -60,22 +60,19 @@ export interface OperatorDeskOptions<Env = object> {
  */
 export function operatorDesk<Env extends object>(
   options: OperatorDeskOptions<Env>,
-): OperatorDesk<Env> {
+): EndpointPart<Env> {
   checkOptions('operatorDesk()', options, operatorDeskOptions);
   const { authorize } = options as unknown as OperatorDeskOptions;
-  const enter: Enter = async (c) => {
+  const enter: Identify = async (c) => {
     const name = await operatorOf(c, authorize);
     operatorNames.set(c, name);
     return `operator:${name}`;
   };
   return {
-    routes: (protect) => ({
-      '/api/operator/:user/:id': {
-        GET: protect(messagesRoute, enter),
-        POST: protect(sayRoute, enter),
-      },
-      '/api/chat/:id/changes': { GET: protect(changesRoute) },
-    }),
+    routes: {
+      '/api/operator/:user/:id': { enter, GET: messagesRoute, POST: sayRoute },
+      '/api/chat/:id/changes': { GET: changesRoute },
+    },
     session: withOperatorNews,
   };
 }

@@ -12,7 +12,7 @@ import {
   type QueuedTurn,
   type TurnQueue,
 } from '../queue/turn-queue.ts';
-import type { LiveTurn } from '../settings/live-turn.ts';
+import type { LiveTurn } from '../settings/openai-routes.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { makeAgent } from '../turn/session-setup.ts';
 import { beginSessionTurn, resumeSessionTurn } from '../turn/begin-turn.ts';

@@ -1,10 +1,8 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
-import type { LlmProxy } from './llm-proxy.ts';
+import type { EndpointPart } from './endpoint-part.ts';
 import type { OpenAiRoutes } from './openai-routes.ts';
-import type { OperatorDesk } from './operator-desk.ts';
 import type { RateLimiter } from './rate-limiter.ts';
-import type { SessionMoves } from './session-moves.ts';
 import type { SessionHome, SessionHomes } from './session-home.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
@@ -164,17 +162,17 @@ export interface AgentHandlerOptions<
    */
   readonly openai?: OpenAiRoutes;
   /** The model proxy at `/llm/v1`: `llmProxy()` of `@isoloop/edge/llm`. Default: no proxy. */
-  readonly llm?: LlmProxy<Env>;
+  readonly llm?: EndpointPart<Env>;
   /**
    * Routes with which conversations move to other places and back: `sessionMoves()` of
    * `@isoloop/edge/move`. Default: conversations stay here.
    */
-  readonly moves?: SessionMoves;
+  readonly moves?: EndpointPart;
   /**
    * The routes with which a person answers in the assistant's place: `operatorDesk()` of
    * `@isoloop/edge/operator`. Default: no such routes.
    */
-  readonly operator?: OperatorDesk<Env>;
+  readonly operator?: EndpointPart<Env>;
   /** Options for sessions in Durable Objects. */
   readonly sessions?: Partial<SessionOptions>;
 }

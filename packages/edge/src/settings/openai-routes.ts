@@ -1,14 +1,18 @@
-import type { AgentError, CallOptions, Memory, ReActAgent } from '@isoloop/core';
-import type { TurnRequest } from '@isoloop/core/host';
+import type {
+  AgentError,
+  AgentStream,
+  CallOptions,
+  EventBatch,
+  Memory,
+  Msg,
+  ReActAgent,
+} from '@isoloop/core';
+import type { NewTurn, TurnRequest } from '@isoloop/core/host';
+import type { EndpointPart } from './endpoint-part.ts';
 import type { HandlerSettings } from './handler-options.ts';
-import type { EncodeBatch } from './encode-batch.ts';
-import type { LiveTurn } from './live-turn.ts';
-import type { Route, RoutesByPath, SettingsRoute } from './routes.ts';
 
 /** OpenAI's API at `/v1`, for the option `openai` of `createAgentHandler`. */
-export interface OpenAiRoutes {
-  /** Returns the routes by path and method. */
-  readonly routes: (protect: (route: SettingsRoute) => Route) => RoutesByPath;
+export interface OpenAiRoutes extends EndpointPart {
   /** Reads the settings for an answer from the fields that a queued turn stores. */
   readonly readCall: (
     fields: Readonly<Record<string, unknown>>,
@@ -53,3 +57,24 @@ export interface ApiFormat {
   /** Whether the answer is streamed. */
   readonly stream: boolean;
 }
+
+/** Turn that has begun. Any number of clients can read its events. */
+export interface LiveTurn {
+  readonly turn: NewTurn;
+  readonly agent: ReActAgent;
+  /**
+   * Detached stream of the run. The run continues without readers, and the stream keeps all its
+   * events.
+   */
+  readonly stream: AgentStream;
+  /** Settings of the answer. Set if a client of OpenAI asked for the turn. */
+  readonly call?: ApiCall | undefined;
+  /** Messages of the answer that were stored before this run resumed the turn. */
+  readonly earlierMessages: readonly Msg[];
+}
+
+/**
+ * Converts a batch of events to what the client gets. Texts are sent as they are, and objects as
+ * server-sent events. For an empty list, nothing is sent.
+ */
+export type EncodeBatch = (batch: EventBatch) => readonly (object | string)[];

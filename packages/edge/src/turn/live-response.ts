@@ -2,8 +2,7 @@ import { AgentError, type AgentStream, type EventBatch, type Memory } from '@iso
 import { eventWith, withEarlierAnswer } from '@isoloop/core/host';
 import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
 import type { Context } from 'hono';
-import type { EncodeBatch } from '../settings/encode-batch.ts';
-import type { LiveTurn } from '../settings/live-turn.ts';
+import type { EncodeBatch, LiveTurn } from '../settings/openai-routes.ts';
 import { batchesAfter } from './batches-after.ts';
 import { awaitOpening, endOf, eventStreamResponse, toText } from './event-stream.ts';
 import { echoHeader } from '../http/header-names.ts';

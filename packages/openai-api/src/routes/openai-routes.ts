@@ -39,18 +39,19 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       `openAiRoutes(): clientSettings can only have ${clientSettings.join(', ')}.`,
     );
   return {
-    routes: (protect) => ({
+    routes: {
       '/v1/chat/completions': {
-        POST: protect((c, settings) => completionsRoute(c, settings, openAi)),
+        POST: (c, settings) => completionsRoute(c, settings, openAi),
       },
-      '/v1/responses': { POST: protect((c, settings) => responsesRoute(c, settings, openAi)) },
+      '/v1/responses': { POST: (c, settings) => responsesRoute(c, settings, openAi) },
       '/v1/responses/:id/:part?': {
+        enter: 'anyone',
         GET: noStoredResponse,
         POST: noStoredResponse,
         DELETE: noStoredResponse,
       },
-      '/v1/models': { GET: protect((_c, settings) => modelsRoute(settings)) },
-    }),
+      '/v1/models': { GET: (_c, settings) => modelsRoute(settings) },
+    },
     readCall: (body, settings) => readCall(body, settings, openAi),
     wholeResponse: async (live, format, headers) =>
       wholeAnswer(
