@@ -48,7 +48,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'queue',
     'settings',
     'http',
-    'turn',
+    'answer',
     'session',
     'durable',
     'store',

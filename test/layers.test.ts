@@ -144,10 +144,10 @@ test('tests may import any folder of their package and test support', () => {
     check('packages/core/src/model/http.test.ts', `import { run } from '../agent/loop.ts';`),
   ).toEqual([]);
   expect(
-    check('packages/edge/src/turn/a.test.ts', `import { b } from '../../test-support/b.ts';`),
+    check('packages/edge/src/session/a.test.ts', `import { b } from '../../test-support/b.ts';`),
   ).toEqual([]);
   expect(
-    check('packages/edge/src/turn/a.ts', `import { b } from '../../test-support/b.ts';`)[0],
+    check('packages/edge/src/session/a.ts', `import { b } from '../../test-support/b.ts';`)[0],
   ).toContain('is outside its sources');
 });
 

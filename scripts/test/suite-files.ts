@@ -98,7 +98,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/core/src/entries.engine.test.ts',
       'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/edge/src/handler/agent-handler.test.ts',
-      'packages/edge/src/turn/forged-history.test.ts',
+      'packages/edge/src/routes/forged-history.test.ts',
       'packages/edge/src/routes/{use-chat,run-route,kv-approvals,chats-route,interrupt-route,stream-route}.test.ts',
       'packages/openai-api/src/routes/{real-clients,responses-route,v1-fields}.test.ts',
       'packages/edge/src/durable/{durable-object,session-resume}.test.ts',

@@ -22,4 +22,4 @@ export type { PublicFetchOptions } from './http/public-fetch.ts';
 export { workersAi } from './workers-ai/workers-ai.ts';
 export type { WorkersAiBinding, WorkersAiOptions } from './workers-ai/workers-ai.ts';
 export type { EndpointPart } from './settings/endpoint-part.ts';
-export type { RateLimiter } from './settings/rate-limiter.ts';
+export type { RateLimiter } from './settings/handler-options.ts';

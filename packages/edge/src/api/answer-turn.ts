@@ -7,9 +7,9 @@ import { sendTurn } from '../session/send-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { objectsOf } from '../settings/session-home.ts';
 import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
-import { openTurn } from '../turn/live-response.ts';
-import { readIds } from '../turn/repeated-request.ts';
-import { makeAgent, readEcho, setupOf } from '../turn/session-setup.ts';
+import { openTurn } from '../answer/live-response.ts';
+import { readEcho } from '../answer/echo.ts';
+import { makeAgent, setupOf } from '../session/session-setup.ts';
 
 /** A turn of a stored session, and how its client gets the answer. */
 export interface StoredTurn {
@@ -38,8 +38,6 @@ async function answerInSession(
   { sessionId, model, turnRequest, call, fields, format }: StoredTurn,
 ): Promise<Response> {
   const setup = setupOf(c, sessionId);
-  const messageId = crypto.randomUUID();
-  const turn = { request: turnRequest, model, messageId, fields, ...readIds(c) };
   // Checks the client's tools before the request reaches the Durable Object, so that a refused turn
   // creates no session.
   if (fields['tools'] != null && objectsOf(c.get('home'))) {
@@ -48,5 +46,6 @@ async function answerInSession(
     settleInBackground(c, sessionAgent);
     call.check(sessionAgent.agent);
   }
-  return sendTurn(c, settings, setup, { turn, format, call, echoSetup: readEcho(c) });
+  const sent = { request: turnRequest, model, fields, call, format, echoSetup: readEcho(c) };
+  return sendTurn(c, settings, setup, sent);
 }

@@ -17,5 +17,5 @@ export type {
   LiveTurn,
   OpenAiRoutes,
 } from '../settings/openai-routes.ts';
-export { hasOutput, toText } from '../turn/event-stream.ts';
-export { checkSessionId } from '../turn/session-setup.ts';
+export { hasOutput, toText } from '../answer/event-stream.ts';
+export { checkSessionId } from '../session/session-setup.ts';

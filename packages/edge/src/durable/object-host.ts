@@ -10,7 +10,7 @@ import { forgetSession, noContent, type CommandHandler } from '../session/comman
 import { unknownSessionError, type Command, type SessionRequest } from '../session/commands.ts';
 import { IdentityRecord, type Identity } from './identity.ts';
 import { QueuedMemory } from '../session/queued-memory.ts';
-import { checkFirstSessionTurn } from '../turn/begin-turn.ts';
+import { checkFirstSessionTurn } from '../session/begin-turn.ts';
 import { DurableQueue } from './durable-queue.ts';
 import { TurnRunner } from '../session/turn-runner.ts';
 

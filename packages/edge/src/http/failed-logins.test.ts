@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import type { RateLimiter } from '../settings/rate-limiter.ts';
+import type { RateLimiter, AgentHandlerOptions } from '../settings/handler-options.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import { bearerToken } from './bearer-token.ts';
-import type { AgentHandlerOptions } from '../settings/handler-options.ts';
 
 const token = 'the-token-of-ann-long-enough';
 

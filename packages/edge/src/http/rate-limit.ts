@@ -1,8 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import type { RateLimiter } from '../settings/rate-limiter.ts';
+import type { RateLimiter, EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import type { Identify } from '../settings/endpoint-part.ts';
-import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 
 /**
  * Returns a function that calls `identify` and counts the request, if there is a limiter. `identify`

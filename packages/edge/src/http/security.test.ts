@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
 import { expect, test, vi } from 'vitest';
-import type { RateLimiter } from '../settings/rate-limiter.ts';
+import type { RateLimiter } from '../settings/handler-options.ts';
 import { postRoutes } from '../../test-support/post-routes.ts';
 import { bearerToken } from './bearer-token.ts';
 import { boundEndpoint, places, textOf } from '../../test-support/both-bindings.ts';

@@ -10,7 +10,7 @@ import {
 import type { LlmOptions } from './llm-options.ts';
 import { toChatWire, toResponsesWire } from './llm-wire.ts';
 import { llmRoute, type LlmApi } from './llm-route.ts';
-import { toText } from '../turn/event-stream.ts';
+import { toText } from '../answer/event-stream.ts';
 import { toOpenAiError } from '../api/openai-error.ts';
 import { modelsRoute } from '../api/models-route.ts';
 import type { EndpointPart, Routes } from '../settings/endpoint-part.ts';

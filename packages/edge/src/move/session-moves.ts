@@ -13,7 +13,7 @@ import { takeKvStep } from './kv-move.ts';
 import type { MoveStep } from './moving-place.ts';
 import { callSession, requestOf } from '../session/commands.ts';
 import { missingHomeError } from '../session/session-homes.ts';
-import { setupOf } from '../turn/session-setup.ts';
+import { setupOf } from '../session/session-setup.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with

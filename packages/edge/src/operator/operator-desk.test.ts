@@ -1,7 +1,7 @@
 import { AgentError, InMemoryMemory } from '@isoloop/core';
 import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
-import type { RateLimiter } from '../settings/rate-limiter.ts';
+import type { RateLimiter } from '../settings/handler-options.ts';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
 import { codeOf } from '../../test-support/session-client.ts';
 import { operatorDesk } from './operator-desk.ts';

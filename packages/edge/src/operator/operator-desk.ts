@@ -7,9 +7,8 @@ import { logIn } from '../http/access.ts';
 import { checkNames, readJson } from '../http/request-body.ts';
 import { withOperatorNews, type ChangesCommand } from './operator-news.ts';
 import { askSession, callSession, requestOf, unknownSessionError } from '../session/commands.ts';
-import { openTurn } from '../turn/live-response.ts';
-import { readIds } from '../turn/repeated-request.ts';
-import { checkSessionId, setupOf } from '../turn/session-setup.ts';
+import { openTurn } from '../answer/live-response.ts';
+import { checkSessionId, setupOf } from '../session/session-setup.ts';
 import { messagesRoute } from '../routes/messages-route.ts';
 import { fieldError } from '@isoloop/core/host';
 import type { EndpointPart, Identify } from '../settings/endpoint-part.ts';
@@ -132,12 +131,8 @@ async function sayRoute(c: Context<EdgeEnv>, settings: HandlerSettings): Promise
   const message = operatorMessage(text, { name, action });
   const format = { kind: 'events' } as const;
   const answer = sendTurn(c, settings, setup, {
-    turn: {
-      request: { kind: 'messages', messages: [message] },
-      model: settings.models[0]!,
-      messageId: crypto.randomUUID(),
-      ...readIds(c),
-    },
+    request: { kind: 'messages', messages: [message] },
+    model: settings.models[0]!,
     format,
     echoSetup: { withoutEcho: 'latest' },
   });

@@ -1,15 +1,15 @@
 import { fieldError, readChatTurn, type ChatTurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import { readIds } from '../turn/repeated-request.ts';
-import { checkEdits } from '../turn/decisions.ts';
-import type { EdgeEnv, HandlerSettings, MemorySetup } from '../settings/handler-options.ts';
+import type { EchoSetup } from '../answer/echo.ts';
+import { checkEdits } from './decisions.ts';
+import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { checkReader } from '../http/reader-headers.ts';
 import { checkModel, readJson, type RequestBody } from '../http/request-body.ts';
 import { sendTurn } from '../session/send-turn.ts';
-import { openTurn } from '../turn/live-response.ts';
-import { acceptedFormat } from '../turn/turn-format.ts';
-import { checkSessionId, setupOf } from '../turn/session-setup.ts';
+import { openTurn } from '../answer/live-response.ts';
+import { acceptedFormat } from '../answer/turn-format.ts';
+import { checkSessionId, setupOf } from '../session/session-setup.ts';
 
 /**
  * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI
@@ -32,14 +32,14 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const request = readChatTurn(body, limits);
   if ('decisions' in request) checkEdits(request.decisions, c.get('caller'));
-  const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
   const format = acceptedFormat(c, {
     events: readFlag(body, 'events') || settings.events,
     typed: readFlag(body, 'typed'),
   });
   const isInBackground = readFlag(body, 'queue');
   const answer = sendTurn(c, settings, setup, {
-    turn: { request, model, messageId, ...readIds(c) },
+    request,
+    model,
     format,
     inBackground: isInBackground,
     echoSetup: readEcho(c, body, request, moves),
@@ -67,7 +67,7 @@ function readEcho(
   body: RequestBody,
   request: ChatTurnRequest,
   moves?: object,
-): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
+): EchoSetup {
   const { messages, messageId } = body;
   const echoes = (messages as readonly unknown[]).map(
     (message): unknown => Object(Object(message).metadata).echo,

@@ -9,7 +9,7 @@ import { readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/command-handler.ts';
 import { askSession } from '../session/commands.ts';
 import { missingHomeError, openMemory } from '../session/session-homes.ts';
-import { setupOf } from '../turn/session-setup.ts';
+import { setupOf } from '../session/session-setup.ts';
 
 /** Maximum number of conversations on a page. */
 const maxLimit = 1000;

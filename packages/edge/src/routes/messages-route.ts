@@ -7,7 +7,8 @@ import type { EdgeEnv } from '../settings/handler-options.ts';
 import { askSession } from '../session/commands.ts';
 import { openMemory } from '../session/session-homes.ts';
 import { objectsOf } from '../settings/session-home.ts';
-import { echoOf, readEcho, setupOf } from '../turn/session-setup.ts';
+import { echoOf, readEcho } from '../answer/echo.ts';
+import { setupOf } from '../session/session-setup.ts';
 
 /**
  * Handles `GET /api/chat/:id/messages`: returns `{ messages, echo }`, with the messages in the form

@@ -1,13 +1,13 @@
 import { userMessage } from '@isoloop/core';
 import { fieldError, readUserMessage, type TurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import { readIds } from '../turn/repeated-request.ts';
 import type { EdgeEnv, EdgeLimits, HandlerSettings } from '../settings/handler-options.ts';
 import { checkModel, checkNames, readJson, type RequestBody } from '../http/request-body.ts';
 import { rejoinTurn, sendTurn } from '../session/send-turn.ts';
-import { openTurn } from '../turn/live-response.ts';
-import { checkEdits, readDecisions } from '../turn/decisions.ts';
-import { checkSessionId, readEcho, setupOf } from '../turn/session-setup.ts';
+import { openTurn } from '../answer/live-response.ts';
+import { checkEdits, readDecisions } from './decisions.ts';
+import { readEcho } from '../answer/echo.ts';
+import { checkSessionId, setupOf } from '../session/session-setup.ts';
 
 /**
  * Handles `POST /api/run`, for clients without the AI SDK: runs a turn and answers with a stream of
@@ -33,12 +33,8 @@ export async function runRoute(c: Context<EdgeEnv>, settings: HandlerSettings): 
   const model = body['model'] === undefined ? models[0]! : checkModel(body['model'], models);
   const request = readRunRequest(body, limits);
   if (request.kind === 'decide') checkEdits(request.decisions, c.get('caller'));
-  const messageId = crypto.randomUUID();
-  const answer = sendTurn(c, settings, setup, {
-    turn: { request, model, messageId, ...readIds(c) },
-    format,
-    echoSetup: readEcho(c),
-  });
+  const sent = { request, model, format, echoSetup: readEcho(c) };
+  const answer = sendTurn(c, settings, setup, sent);
   return openTurn(c, settings, format, answer);
 }
 

@@ -2,9 +2,9 @@ import { fieldError } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { rejoinTurn } from '../session/send-turn.ts';
-import { openTurn } from '../turn/live-response.ts';
-import { setupOf } from '../turn/session-setup.ts';
-import { acceptedFormat, type StreamFormat } from '../turn/turn-format.ts';
+import { openTurn } from '../answer/live-response.ts';
+import { setupOf } from '../session/session-setup.ts';
+import { acceptedFormat, type StreamFormat } from '../answer/turn-format.ts';
 
 /**
  * Handles `GET /api/chat/:id/stream`: streams the running turn of the session, even if another

@@ -1,6 +1,7 @@
 import { AgentError, type Memory, type ReActAgent } from '@isoloop/core';
 import {
   storeTitle,
+  type NewTurn,
   type TurnInput,
   type TurnRequest,
   logMemoryOf,
@@ -11,12 +12,12 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { logError } from '../http/error-response.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';
-import { makeAgent } from '../turn/session-setup.ts';
-import { liveResponse } from '../turn/live-response.ts';
-import { beginSessionTurn } from '../turn/begin-turn.ts';
+import { makeAgent } from './session-setup.ts';
+import { liveResponse } from '../answer/live-response.ts';
+import { beginSessionTurn } from './begin-turn.ts';
 import { addRequestRun } from './request-runs.ts';
 import { openMemory } from './session-homes.ts';
-import type { HostRequest } from './send-turn.ts';
+import type { SentTurn } from './send-turn.ts';
 
 /**
  * Runs a turn within the HTTP request that asks for it, and returns the answer. The session is
@@ -26,7 +27,7 @@ export async function answerInRequest(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   setup: SessionSetup,
-  { turn, format, call, echoSetup, inBackground }: HostRequest,
+  { turn, format, call, echoSetup, inBackground }: SentTurn & { readonly turn: NewTurn },
 ): Promise<Response> {
   if (inBackground) throw noQueueError();
   const memory = await openMemory(c.get('home'), { ...setup, ...echoSetup });

@@ -7,14 +7,14 @@ import type {
   SessionSetup,
 } from '../settings/handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
-import { makeAgent } from '../turn/session-setup.ts';
+import { makeAgent } from './session-setup.ts';
 import {
   notQueuedError,
   type Command,
   type SessionCommand,
   type SessionRequest,
 } from './commands.ts';
-import { isOpenAiFormat } from '../turn/turn-format.ts';
+import { isOpenAiFormat } from '../answer/turn-format.ts';
 
 /** Carries out the commands of one session, in its Durable Object or in a process. */
 export interface CommandHandler {

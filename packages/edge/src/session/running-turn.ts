@@ -14,9 +14,9 @@ import {
 } from '../queue/turn-queue.ts';
 import type { LiveTurn } from '../settings/openai-routes.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
-import { makeAgent } from '../turn/session-setup.ts';
-import { beginSessionTurn, resumeSessionTurn } from '../turn/begin-turn.ts';
-import { openAiOf } from '../turn/turn-format.ts';
+import { makeAgent } from './session-setup.ts';
+import { beginSessionTurn, resumeSessionTurn } from './begin-turn.ts';
+import { openAiOf } from '../answer/turn-format.ts';
 import { QueuedMemory } from './queued-memory.ts';
 
 /** What all turns of a session share. */

@@ -1,44 +1,49 @@
+import { AgentError } from '@isoloop/core';
+import type { TurnRequest } from '@isoloop/core/host';
 import type { NewTurn } from '../queue/turn-queue.ts';
 import type { Context } from 'hono';
 import type { ApiCall } from '../settings/openai-routes.ts';
-import type {
-  EdgeEnv,
-  HandlerSettings,
-  MemorySetup,
-  SessionSetup,
-} from '../settings/handler-options.ts';
+import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
+import type { EchoSetup } from '../answer/echo.ts';
 import { answerInRequest } from './answer-in-request.ts';
 import { noContent } from './command-handler.ts';
 import { askSession } from './commands.ts';
-import type { StreamFormat, TurnFormat } from '../turn/turn-format.ts';
+import type { StreamFormat, TurnFormat } from '../answer/turn-format.ts';
 
-/** Turn that a client requests, and how it gets the answer. */
-export interface HostRequest {
-  readonly turn: NewTurn;
+/** What a client sends for a turn, and how it gets the answer. */
+export interface SentTurn {
+  readonly request: TurnRequest;
+  /** Model name that the client requested. */
+  readonly model: string;
+  /** Fields of a client of OpenAI. A queued turn stores them. */
+  readonly fields?: NewTurn['fields'];
+  /** Parsed form of `fields`. */
+  readonly call?: ApiCall;
   readonly format: TurnFormat;
   /** Whether a turn that has to wait gets 202 in place of a stream. Default: false. */
   readonly inBackground?: boolean;
-  /** Parsed form of `turn.fields`. */
-  readonly call?: ApiCall;
   /** Echo of the session state that the client sent. A Durable Object does not need an echo. */
-  readonly echoSetup: Pick<MemorySetup, 'echo' | 'withoutEcho'>;
+  readonly echoSetup: EchoSetup;
 }
 
 /**
- * Runs a turn of a session and returns the answer in the client's format. If a class is bound as
- * `CHAT_SESSION`, sends the turn to the session's Durable Object, which queues it and continues it
- * without clients. Otherwise the request itself runs it: see `answerInRequest`.
+ * Runs a turn of a session and returns the answer in the client's format. If sessions have objects,
+ * the object of the session queues the turn and continues it without clients. Otherwise the request
+ * itself runs it: see `answerInRequest`. Rejects with `INVALID_INPUT` for an invalid idempotency
+ * key.
  */
-export function sendTurn(
+export async function sendTurn(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
   setup: SessionSetup,
-  request: HostRequest,
+  sent: SentTurn,
 ): Promise<Response> {
-  const { turn, format, inBackground } = request;
+  const { request, model, fields, format, inBackground } = sent;
+  const messageId = request.kind === 'decisions' ? request.messageId : crypto.randomUUID();
+  const turn = { request, model, messageId, ...(fields && { fields }), ...readIds(c) };
   const command = { type: 'turn', turn, format, ...(inBackground && { inBackground }) } as const;
   const answer = askSession(c, setup.sessionId, command);
-  return answer ?? answerInRequest(c, settings, setup, request);
+  return answer ?? answerInRequest(c, settings, setup, { ...sent, turn });
 }
 
 /** Returns the running turn to a client that reconnects. Returns 204 if no turn is running. */
@@ -51,4 +56,25 @@ export async function rejoinTurn(
   const answer = askSession(c, sessionId, { type: 'stream', format, lastEventId });
   // A turn outside an object ends with its request.
   return answer ?? noContent();
+}
+
+const keyHeader = 'idempotency-key';
+
+/**
+ * Returns the ids of a request: its own, and the one of the header `Idempotency-Key`, which is the
+ * same for all retries of one turn. Throws `INVALID_INPUT` if the key is not 1 to 255 visible
+ * characters.
+ */
+function readIds(c: Context<EdgeEnv>): Pick<NewTurn, 'requestId' | 'idempotencyKey'> {
+  const requestId = c.get('requestId');
+  const idempotencyKey = c.req.header(keyHeader);
+  if (idempotencyKey === undefined) return { requestId };
+  if (/^[!-~]{1,255}$/.test(idempotencyKey)) return { requestId, idempotencyKey };
+  throw new AgentError(
+    'INVALID_INPUT',
+    'The header `idempotency-key` must be 1 to 255 visible characters.',
+    {
+      details: { param: keyHeader },
+    },
+  );
 }

@@ -16,7 +16,7 @@ import type { LiveTurn } from '../settings/openai-routes.ts';
 import { logError, publicError } from '../http/error-response.ts';
 import { AwaitedTurns } from './awaited-turns.ts';
 import { noContent } from './command-handler.ts';
-import { liveResponse } from '../turn/live-response.ts';
+import { liveResponse } from '../answer/live-response.ts';
 import type { Command } from './commands.ts';
 import { unloadWhenIdle } from './unload-when-idle.ts';
 import { RunningTurn, type TurnContext } from './running-turn.ts';

@@ -2,7 +2,6 @@ import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { Hono } from 'hono';
 import type { EndpointPart } from './endpoint-part.ts';
 import type { OpenAiRoutes } from './openai-routes.ts';
-import type { RateLimiter } from './rate-limiter.ts';
 import type { SessionHome, SessionHomes } from './session-home.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */
@@ -175,6 +174,11 @@ export interface AgentHandlerOptions<
   readonly operator?: EndpointPart<Env>;
   /** Options for sessions in Durable Objects. */
   readonly sessions?: Partial<SessionOptions>;
+}
+
+/** Rate limit binding. Cloudflare counts the requests of each location separately. */
+export interface RateLimiter {
+  limit(options: { readonly key: string }): Promise<{ readonly success: boolean }>;
 }
 
 /** How long sessions in a Durable Object live, and how they continue after a crash. */

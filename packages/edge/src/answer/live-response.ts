@@ -9,7 +9,7 @@ import { echoHeader } from '../http/header-names.ts';
 import { openInTime } from '../http/open-in-time.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { toPublicEvents } from './public-events.ts';
-import { echoOf } from './session-setup.ts';
+import { echoOf } from './echo.ts';
 import { objectEncoder } from './object-encoder.ts';
 import { isOpenAiFormat, openAiOf, opens, type TurnFormat } from './turn-format.ts';
 

@@ -1,6 +1,6 @@
 import type { AgentEvent, EventBatch, Memory } from '@isoloop/core';
 import { toTimelineEvent } from '@isoloop/core/stream';
-import { echoOf } from './session-setup.ts';
+import { echoOf } from './echo.ts';
 
 /**
  * Converts events to objects that a client may see, without the model's prompts. `run-start` and

@@ -1,14 +1,12 @@
-import { AgentError, type Memory } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import type {
   AgentSetup,
   EdgeEnv,
   HandlerSettings,
-  MemorySetup,
   SessionAgent,
   SessionSetup,
 } from '../settings/handler-options.ts';
-import { echoHeader } from '../http/header-names.ts';
 
 /**
  * Checks and returns a session id that a client posted. A session id is 1 to 128 letters, digits,
@@ -31,21 +29,6 @@ export function setupOf(
   sessionId: string = checkSessionId(c.req.param('id')),
 ): SessionSetup {
   return { env: c.env, user: c.get('caller').user, sessionId };
-}
-
-/**
- * Reads the echo from the header. Without an echo, the turn continues from the latest state that
- * the store returns.
- */
-export function readEcho(c: Context<EdgeEnv>): Pick<MemorySetup, 'echo' | 'withoutEcho'> {
-  const echo = c.req.header(echoHeader);
-  return { ...(echo !== undefined && { echo }), withoutEcho: 'latest' };
-}
-
-/** Returns the memory's echo, if it has one. The client sends this echo with its next request. */
-export function echoOf(memory: Memory): string | undefined {
-  const { echo } = memory as { readonly echo?: unknown };
-  return typeof echo === 'string' ? echo : undefined;
 }
 
 /** Calls the `agent` factory, and returns the agent with its callbacks. */
