@@ -19,10 +19,8 @@ export function startWorker(): WorkerUnderTest {
     worker,
     connect(sessionId, options = {}, more = {}) {
       const agent = connectAgent(worker, { sessionId, options, timeoutMs: 120_000, ...more });
-      // A worker that ends while it starts cannot tell it. Some tests wait until the agent is
-      // garbage.
-      const reference = new WeakRef(agent);
-      onTestFinished(() => reference.deref()?.close());
+      // A worker that ends while it starts cannot tell it.
+      onTestFinished(() => agent.close());
       return agent;
     },
     report: (sessionId) =>
