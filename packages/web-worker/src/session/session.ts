@@ -72,9 +72,9 @@ export class Session {
   ): Promise<AgentResult | undefined> {
     const joinedRun = this.#join(controller.signal, reader, leaveSignal);
     if (joinedRun) return joinedRun;
-    const whenLeft = new Promise<undefined>((resolve) =>
-      leaveSignal.addEventListener('abort', () => resolve(undefined)),
-    );
+    let leave = (): void => {};
+    const whenLeft = new Promise<undefined>((resolve) => (leave = () => resolve(undefined)));
+    leaveSignal.addEventListener('abort', leave);
     const resumedRun = this.#request({
       body: { type: 'task', task: { type: 'resume', asker } },
       controller,
@@ -82,7 +82,9 @@ export class Session {
       leaveSignal,
     });
     resumedRun.catch(() => {});
-    const result = await Promise.race([resumedRun, whenLeft]);
+    const result = await Promise.race([resumedRun, whenLeft]).finally(() =>
+      leaveSignal.removeEventListener('abort', leave),
+    );
     return (
       (result as AgentResult | undefined) ?? this.#join(controller.signal, reader, leaveSignal)
     );

@@ -48,10 +48,12 @@ export class PendingRequests {
     const id = crypto.randomUUID();
     let settle!: PendingRequest['settle'];
     const whenSettled = new Promise<TabOutcome>((resolve) => (settle = resolve));
-    const leave = reader && this.#readers.addRequester(id, reader);
+    const removeReader = reader && this.#readers.addRequester(id, reader);
+    const leave = (): void => this.#readers.leave(id);
     const outcome = whenSettled.finally(() => {
       this.#requests.delete(id);
-      leave?.();
+      removeReader?.();
+      leaveSignal?.removeEventListener('abort', leave);
     });
     const request: PendingRequest = {
       id,
@@ -62,9 +64,8 @@ export class PendingRequests {
       lastLeaderId: undefined,
     };
     this.#requests.set(id, request);
-    const onLeave = (): void => this.#readers.leave(id);
-    if (leaveSignal?.aborted) onLeave();
-    leaveSignal?.addEventListener('abort', onLeave);
+    if (leaveSignal?.aborted) leave();
+    leaveSignal?.addEventListener('abort', leave);
     return request;
   }
 

@@ -1,4 +1,6 @@
+import type { AgentEvent, AgentResult } from '@isoloop/core';
 import { expect, test } from 'vitest';
+import { countedSignal } from '../../../test-support/counted-signal.ts';
 import { RunReaders } from './run-readers.ts';
 import type { RunReader } from './run-reading.ts';
 
@@ -47,4 +49,24 @@ test('a run whose reader cannot be reached fails at its next batch', async () =>
   await expect(readers.whenReady('w', new AbortController().signal)).rejects.toThrow(
     'not cloneable',
   );
+});
+
+const base = { runId: 'r', sessionId: 's', iteration: 1, agentPath: ['a'], at: 0 } as const;
+const runStart: AgentEvent = { ...base, seq: 1, type: 'run-start' };
+const runEnd: AgentEvent = {
+  ...base,
+  seq: 2,
+  type: 'run-end',
+  result: { reason: 'stop', text: 'Yes.' } as AgentResult,
+};
+
+test('a reader that joined a run leaves no listener on its signal after the end of the run', async () => {
+  const readers = new RunReaders();
+  readers.show([runStart], 'w');
+  const { signal, listenerCount } = countedSignal();
+  const result = readers.join(busyReader().reader, signal);
+  expect(listenerCount()).toBe(1);
+  readers.show([runEnd], 'w');
+  expect(await result).toMatchObject({ text: 'Yes.' });
+  expect(listenerCount()).toBe(0);
 });

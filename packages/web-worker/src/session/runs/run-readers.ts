@@ -88,6 +88,7 @@ export class RunReaders {
       this.#reportChange();
       return await joined.promise;
     } finally {
+      leaveSignal.removeEventListener('abort', leave);
       this.#readings.delete(reading);
       this.#reportChange();
     }
