@@ -1,7 +1,7 @@
 import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
 import type { LocalAgentOptions } from './local-agent.ts';
 import type { PendingRequest, PendingRequests } from './runs/pending-requests.ts';
-import type { RunReaders } from './runs/run-readers.ts';
+import type { RunFeed } from './runs/run-feed.ts';
 import { SessionRuns } from './runs/session-runs.ts';
 import type { RequestHost, SharedHost, SharedHostOptions } from './request-host.ts';
 import { SessionLock } from './session-lock.ts';
@@ -15,7 +15,7 @@ export interface DirectHostOptions extends Omit<LocalAgentOptions, 'onCreated' |
    * other tab.
    */
   readonly tabs: TabSettings | undefined;
-  readonly readers: RunReaders;
+  readonly feed: RunFeed;
   readonly pending: PendingRequests;
   /** Creates the host that shares the session with other tabs. */
   readonly startTabs: (options: SharedHostOptions) => SharedHost;

@@ -1,6 +1,6 @@
 import type { TabMessage } from '../wire/tab-protocol.ts';
 import type { PendingRequests, PendingRequest } from './runs/pending-requests.ts';
-import type { RunReaders } from './runs/run-readers.ts';
+import type { RunFeed } from './runs/run-feed.ts';
 import type { SessionRuns } from './runs/session-runs.ts';
 import type { SessionPages } from './page/session-pages.ts';
 import type { LockListener, SessionLock } from './session-lock.ts';
@@ -52,7 +52,7 @@ export interface SharedHostOptions {
   readonly channel: BroadcastChannel;
   readonly lock: SessionLock;
   readonly pages: SessionPages;
-  readonly readers: RunReaders;
+  readonly feed: RunFeed;
   readonly pending: PendingRequests;
   /** Runs of this worker, if this worker is the leader. */
   readonly runs: SessionRuns | undefined;

@@ -2,7 +2,7 @@ import { ReActAgent } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { countedSignal } from '../../test-support/counted-signal.ts';
-import type { RunReader } from './runs/run-reading.ts';
+import type { RunReader } from './runs/run-feed.ts';
 import { Session } from './session.ts';
 
 const reader: RunReader = {

@@ -2,8 +2,7 @@ import { userMessage, type AgentResult, type EventBatch } from '@isoloop/core';
 import { DirectHost, type DirectHostOptions } from './direct-host.ts';
 import { onAbort } from '@isoloop/core/wait';
 import { PendingRequests, type PendingRequestOptions } from './runs/pending-requests.ts';
-import { RunReaders } from './runs/run-readers.ts';
-import type { RunReader } from './runs/run-reading.ts';
+import { RunFeed, type RunReader } from './runs/run-feed.ts';
 import type { RequestHost } from './request-host.ts';
 import { SessionPages } from './page/session-pages.ts';
 import { fromOutcome, type Asker } from '../wire/protocol.ts';
@@ -11,7 +10,7 @@ import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts
 
 export interface WorkerSessionOptions extends Omit<
   DirectHostOptions,
-  'pages' | 'readers' | 'pending' | 'onShared'
+  'pages' | 'feed' | 'pending' | 'onShared'
 > {
   /** Web Lock that this worker holds until it ends, if the browser has locks. */
   readonly lock: string | undefined;
@@ -27,8 +26,8 @@ export class Session {
    * is in this worker.
    */
   readonly pages: SessionPages;
-  readonly #readers = new RunReaders();
-  readonly #pending: PendingRequests = new PendingRequests(this.#readers);
+  readonly #feed = new RunFeed();
+  readonly #pending: PendingRequests = new PendingRequests(this.#feed);
   #host: RequestHost;
 
   constructor({ lock, ...options }: WorkerSessionOptions) {
@@ -36,7 +35,7 @@ export class Session {
     this.#host = new DirectHost({
       ...options,
       pages: this.pages,
-      readers: this.#readers,
+      feed: this.#feed,
       pending: this.#pending,
       onShared: (host) => (this.#host = host),
     });
@@ -103,7 +102,7 @@ export class Session {
    * runs. Includes runs of other tabs. Returns a function that removes the listener.
    */
   watch(listener: (events: EventBatch) => void): () => void {
-    const stop = this.#readers.watch(listener);
+    const stop = this.#feed.watch(listener);
     this.#host.onReader?.();
     return stop;
   }
@@ -140,11 +139,11 @@ export class Session {
     reader: RunReader,
     leaveSignal: AbortSignal,
   ): Promise<AgentResult | undefined> | undefined {
-    const { requestId } = this.#readers.activeRun;
+    const requestId = this.#feed.activeRun?.requestId;
     if (requestId === undefined) return undefined;
     const stop = (): void => this.#host.stop(requestId);
     onAbort(signal, stop);
-    const result = this.#readers.join(reader, leaveSignal);
+    const result = this.#feed.join(reader, leaveSignal);
     this.#host.onReader?.();
     return result.finally(() => signal.removeEventListener('abort', stop));
   }

@@ -48,13 +48,13 @@ export class Leader {
 
   /** Announces to one tab, or to all tabs, that this worker is the leader. */
   announce(receiverId?: string): void {
-    const { runs, post, readers } = this.#options;
+    const { runs, post, feed } = this.#options;
     if (!runs.isOver)
       post({
         type: 'lead',
         leaderId: runs.id,
         receiverId,
-        run: readers.activeRun.state,
+        run: feed.activeRun?.state,
       });
   }
 
@@ -69,14 +69,14 @@ export class Leader {
   /** Handles a message from another tab. */
   receive(message: TabMessage): void {
     const { runs, takeover } = this;
-    const { post, readers } = this.#options;
+    const { post, feed } = this.#options;
     const { senderId: tabId } = message;
     if (message.type === 'join') {
       const announce = (): void => this.announce(tabId);
       void takeover.ready.then(announce, announce);
     } else if (message.type === 'ping') post({ type: 'pong', leaderId: runs.id });
     if (!('leaderId' in message) || message.leaderId !== runs.id) return;
-    if (message.type === 'read') return readers.addForeignReader(message.requestId);
+    if (message.type === 'read') return feed.addForeignReader(message.requestId);
     if (message.type !== 'task' && message.type !== 'command') return;
     const { requestId, aborted, isResent } = message;
     const postOutcome = (outcome: TabOutcome): void =>

@@ -4,7 +4,7 @@ import { unknownEndError } from '../session/log/ended-runs.ts';
 import type { ClaimableMemory } from '../session/log/claimable-memory.ts';
 import { noteRun } from '../session/log/noted-run.ts';
 import { suspendedResult } from '../session/log/logged-result.ts';
-import type { RunReaders } from '../session/runs/run-readers.ts';
+import type { RunFeed } from '../session/runs/run-feed.ts';
 import { onAbort } from '@isoloop/core/wait';
 import { noTab, type SessionRuns, type TaskRequest } from '../session/runs/session-runs.ts';
 import { callOptions, type Outputs } from '../wire/exposed-agent.ts';
@@ -19,7 +19,7 @@ export interface RunTakeoverOptions {
   /** Whether an earlier leader may have left an interrupted run. */
   readonly takesOver: boolean;
   readonly tabs: TabSettings;
-  readonly readers: RunReaders;
+  readonly feed: RunFeed;
   /** Outputs of the worker, by name. */
   readonly outputs: Outputs;
   /** Function that waits until it is known whether a page of another tab is connected. */
@@ -111,7 +111,7 @@ export class RunTakeover {
    */
   leaveOpen(
     reason: AgentError,
-    requestId: string | undefined = this.#options.readers.activeRun.requestId,
+    requestId: string | undefined = this.#options.feed.activeRun?.requestId,
     messages: readonly Msg[] = [],
   ): void {
     const result = suspendedResult(reason);
@@ -126,10 +126,9 @@ export class RunTakeover {
    * tabs know the new leader.
    */
   showEnd(): void {
-    const { readers, runs } = this.#options;
-    const { requestId, events } = readers.activeRun;
-    if (this.#endToShow && requestId !== undefined)
-      runs.showEvents(endEvents(events, this.#endToShow), requestId);
+    const { feed, runs } = this.#options;
+    const run = feed.activeRun;
+    if (this.#endToShow && run) runs.publish(endEvents(run.events, this.#endToShow), run.requestId);
     this.#endToShow = undefined;
   }
 
@@ -137,15 +136,14 @@ export class RunTakeover {
    * Reads the last run of the earlier leader from the log. Continues the run if it was interrupted.
    */
   async #takeOver(): Promise<void> {
-    const { runs, readers, tabs } = this.#options;
-    const { activeRun } = readers;
+    const { runs, feed, tabs } = this.#options;
     await runs.agent();
     runs.log.cutOffRequestId = undefined;
     const { memory } = runs.log;
-    if (!memory) return readers.endActiveRun();
+    if (!memory) return feed.endActiveRun();
     const lastRun = await readLastRun(memory);
     // If the log has no data of the run that readers see, its tab requests the run again.
-    if (activeRun.requestId !== lastRun.requestId) readers.endActiveRun();
+    if (feed.activeRun?.requestId !== lastRun.requestId) feed.endActiveRun();
     const requestId = lastRun.requestId ?? crypto.randomUUID();
     runs.log.ended.runs = lastRun.earlierRuns;
     if (lastRun.type === 'cut-off') {
@@ -163,7 +161,7 @@ export class RunTakeover {
     this.#previousRun = { requestId, result: resultOrThrow(result), controller, messages };
     this.#previousRun.result.catch(() => {});
     runs.log.ended.add(requestId, result.message.id);
-    runs.showEvents(takeoverEvents(activeRun.events, lastRun.messages), requestId);
+    runs.publish(takeoverEvents(feed.activeRun?.events ?? [], lastRun.messages), requestId);
     this.#endToShow = result;
   }
 
@@ -172,15 +170,15 @@ export class RunTakeover {
     requestId: string,
     lastRun: Extract<LastRun, { readonly type: 'cut-off' }>,
   ): void {
-    const { runs, readers, outputs, whenPagesKnown } = this.#options;
-    const { activeRun } = readers;
+    const { runs, feed, outputs, whenPagesKnown } = this.#options;
+    const { activeRun } = feed;
     const { outputName, asker, runId } = lastRun;
-    const seenEvents = activeRun.events;
+    const seenEvents = activeRun?.events ?? [];
     const attempts = lastRun.attempts + 1;
     const controller = new AbortController();
     const result = runs.continueRun(controller, async (agent, onStart, onShown) => {
-      let earlierStart = activeRun.start;
-      if (!seenEvents.length) earlierStart = await shownSoFar(agent);
+      let earlierStart = activeRun?.start;
+      if (!earlierStart) earlierStart = await shownSoFar(agent);
       const start = { ...earlierStart, continues: true };
       const options = callOptions({ output: outputName }, controller, outputs);
       // The agent then knows the tools of this page, and whether the page is gone.
@@ -188,8 +186,7 @@ export class RunTakeover {
       const stream = agent.stream(undefined, options);
       const { runs: earlierRuns } = runs.log.ended;
       await noteRun(memory, { requestId, runId, attempts, outputName, asker, earlierRuns }, true);
-      if (seenEvents.length)
-        runs.showEvents(takeoverEvents(seenEvents, lastRun.messages), requestId);
+      if (seenEvents.length) runs.publish(takeoverEvents(seenEvents, lastRun.messages), requestId);
       return runs.forward(stream, {
         requestId,
         controller,

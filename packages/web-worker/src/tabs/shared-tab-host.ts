@@ -49,15 +49,12 @@ export class SharedTabHost implements SharedHost {
 
   constructor(options: SharedHostOptions) {
     this.#options = options;
-    const { tabs, id, channel, lock, pages, readers, pending, runs } = options;
+    const { tabs, id, channel, lock, pages, feed, pending, runs } = options;
     this.#channel = new TabChannel(channel, id, (message) => this.receive(message));
     this.#stallWatch = new StallWatch({
       afterMs: tabs.stalledAfterMs,
       isNeeded: () =>
-        this.#isAwake &&
-        this.#isFollower &&
-        !this.#refusal &&
-        (pending.size > 0 || readers.isWaiting),
+        this.#isAwake && this.#isFollower && !this.#refusal && (pending.size > 0 || feed.isWaiting),
       ping: () => this.#post({ type: 'ping' }),
       onStalled: () => void lock.steal(),
     });
@@ -106,12 +103,12 @@ export class SharedTabHost implements SharedHost {
   }
 
   onReader(): void {
-    if (this.#options.readers.hasJoined) this.#reportReader();
+    if (this.#options.feed.hasJoined) this.#reportReader();
     this.#stallWatch.check();
   }
 
   onLead(stolen: boolean): void {
-    this.#lead(stolen || this.#hasFollowed || this.#options.readers.isWaiting);
+    this.#lead(stolen || this.#hasFollowed || this.#options.feed.isWaiting);
   }
 
   onFollow(): void {
@@ -169,7 +166,7 @@ export class SharedTabHost implements SharedHost {
    * not delay the run.
    */
   #reportReader(): void {
-    const { requestId } = this.#options.readers.activeRun;
+    const requestId = this.#options.feed.activeRun?.requestId;
     if (this.#role.type === 'following' && requestId !== undefined)
       this.#post({ type: 'read', leaderId: this.#role.leaderId, requestId });
   }
@@ -266,7 +263,7 @@ export class SharedTabHost implements SharedHost {
     if (message.type === 'page-call') {
       if (message.receiverId === this.#options.id) void this.#pages.receiveCall(message);
     } else if (message.type === 'events') {
-      this.#options.readers.show(unpackEvents(message.items), message.requestId, message.start);
+      this.#options.feed.publish(unpackEvents(message.items), message.requestId, message.start);
       this.#stallWatch.check();
     } else if (message.type === 'done') this.#settle(message);
   }
@@ -303,9 +300,9 @@ export class SharedTabHost implements SharedHost {
     this.#refusal = undefined;
     if (this.#role.type === 'following' && this.#role.leaderId === leaderId) return;
     this.#role = { type: 'following', leaderId };
-    this.#options.readers.catchUp(run);
+    this.#options.feed.catchUp(run);
     if (this.#isAwake) this.#pages.follow(leaderId);
-    if (this.#options.readers.hasJoined) this.#reportReader();
+    if (this.#options.feed.hasJoined) this.#reportReader();
     this.#passAll();
     this.#stallWatch.check();
   }

@@ -6,7 +6,7 @@ import {
   type RunMessage,
   type MessageStart,
 } from '../wire/protocol.ts';
-import type { RunReader } from '../session/runs/run-reading.ts';
+import type { RunReader } from '../session/runs/run-feed.ts';
 
 /** Converts the events of a run to the items that the page receives, in the same order. */
 export interface Encoding<T> {

@@ -14,7 +14,7 @@ import {
 import { packEvents } from '../wire/wire-events.ts';
 import { EventSender, type Encoding } from './event-sender.ts';
 import { onAbort } from '@isoloop/core/wait';
-import type { RunReader } from '../session/runs/run-reading.ts';
+import type { RunReader } from '../session/runs/run-feed.ts';
 import type { Session } from '../session/session.ts';
 import type { Sessions } from './sessions.ts';
 

@@ -31,9 +31,9 @@ const delta = (seq: number, text: string): AgentEvent => ({
 
 /** Creates the copy of a run with these events after its start. */
 function mirrorOf(events: readonly AgentEvent[]): ActiveRun {
-  const mirror = new ActiveRun();
-  mirror.add([start], 'w');
-  for (const event of events) mirror.add([event], 'w');
+  const mirror = new ActiveRun('w');
+  mirror.add([start]);
+  for (const event of events) mirror.add([event]);
   return mirror;
 }
 
@@ -75,26 +75,18 @@ test('a tab catches up with a leader that has dropped old progress, and shows no
   expect(leader.events.length).toBeLessThan(1_001);
   expect(follower.events).toHaveLength(301);
   const answer = [delta(1_002, 'and '), delta(1_003, 'so on')];
-  leader.add(answer, 'w');
-  const shown = follower.catchUp(leader.state!);
+  leader.add(answer);
+  const shown = follower.catchUp(leader.state);
   expect(shown.every(({ seq }) => seq > 301)).toBe(true);
   expect(shown.slice(-2)).toEqual(answer);
   expect(follower.events).toEqual(leader.events);
-  expect(follower.catchUp(leader.state!)).toEqual([]);
+  expect(follower.catchUp(leader.state)).toEqual([]);
 });
 
 test('a tab catches up with a leader that has all progress that the tab has dropped', () => {
   const events = report(1_000);
   const follower = mirrorOf(events);
-  const leader = new ActiveRun();
-  leader.add([start, ...events.slice(-2), delta(1_002, 'done')], 'w');
-  expect(follower.catchUp(leader.state!)).toEqual([delta(1_002, 'done')]);
-});
-
-test('a tab that knows another run takes all events of the leader’s run', () => {
-  const follower = mirrorOf([delta(2, 'old')]);
-  const leader = new ActiveRun();
-  leader.add([start, delta(2, 'new')], 'other');
-  expect(follower.catchUp(leader.state!)).toEqual([start, delta(2, 'new')]);
-  expect(follower.requestId).toBe('other');
+  const leader = new ActiveRun('w');
+  leader.add([start, ...events.slice(-2), delta(1_002, 'done')]);
+  expect(follower.catchUp(leader.state)).toEqual([delta(1_002, 'done')]);
 });

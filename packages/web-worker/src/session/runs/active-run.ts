@@ -1,4 +1,10 @@
-import type { AgentEvent, EventBatch } from '@isoloop/core';
+import {
+  AgentError,
+  type AgentErrorData,
+  type AgentEvent,
+  type AgentResult,
+  type EventBatch,
+} from '@isoloop/core';
 import { eventLogShortener, type EventLogEntry, type EventLog } from '@isoloop/core/host';
 import type { MessageStart } from '../../wire/protocol.ts';
 import { packEvents, unpackEvents } from '../../wire/wire-events.ts';
@@ -10,78 +16,99 @@ import type { ActiveRunState } from '../../wire/tab-protocol.ts';
  * keeps.
  */
 export class ActiveRun {
+  /** Id of the request that started the run. */
+  readonly requestId: string;
+  #start: MessageStart;
   #log: EventLog = [];
   #shorten = eventLogShortener();
-  #run: { readonly requestId: string; readonly start: MessageStart } | undefined;
 
-  /** Id of the request that started the active run. `undefined` if no run is active. */
-  get requestId(): string | undefined {
-    return this.#run?.requestId;
+  constructor(requestId: string, start: MessageStart = {}) {
+    this.requestId = requestId;
+    this.#start = start;
   }
 
   /** Beginning of the chat message that shows the run. */
   get start(): MessageStart {
-    return this.#run?.start ?? {};
+    return this.#start;
   }
 
   get events(): EventBatch {
     return this.#log.map(({ event }) => event);
   }
 
-  /** Newest event of the active run. */
   get lastEvent(): AgentEvent | undefined {
     return this.#log.at(-1)?.event;
   }
 
-  get state(): ActiveRunState | undefined {
-    return this.#run && { ...this.#run, items: packEvents(this.events) };
+  get hasEnded(): boolean {
+    const { lastEvent } = this;
+    return lastEvent?.type === 'run-end' && isOwn(lastEvent);
+  }
+
+  /** The run for other tabs. */
+  get state(): ActiveRunState {
+    return { requestId: this.requestId, start: this.#start, items: packEvents(this.events) };
   }
 
   /**
-   * Adds the events of the active run. If no run is active, a `run-start` begins the next one.
-   * Returns the added events.
+   * Adds events and returns them. Leaves out a second `run-start`, which comes when another tab
+   * continues the run.
    */
-  add(batch: EventBatch, requestId: string, start: MessageStart = {}): EventBatch {
-    return batch.filter((event) => this.#addEvent(event, requestId, start));
+  add(batch: EventBatch): EventBatch {
+    const events = this.#log.length ? batch.filter((event) => !isRunStart(event)) : batch;
+    for (const event of events) {
+      this.#log.push(toEntry(event));
+      this.#log = this.#shorten(this.#log, event);
+    }
+    return events;
   }
 
   /** Replaces the events by those of another tab. Returns the events that were not known before. */
-  catchUp({ requestId, start, items }: ActiveRunState): EventBatch {
+  catchUp({ start, items }: ActiveRunState): EventBatch {
     const events = unpackEvents(items);
-    const knownEvents = this.requestId === requestId ? this.events : [];
     const bySeq = new Map(events.map((event, index) => [event.seq, index]));
     const isShared = (event: AgentEvent): boolean => {
       const sharedEvent = events[bySeq.get(event.seq) ?? -1];
       return sharedEvent !== undefined && isSameEvent(event, sharedEvent);
     };
     // Compares from the end, because each tab may have shortened the older events.
-    const lastShared = knownEvents.findLast(isShared);
-    this.#run = { requestId, start };
-    this.#setLog(events.map(toEntry));
+    const lastShared = this.events.findLast(isShared);
+    this.#start = start;
+    this.#log = events.map(toEntry);
+    this.#shorten = eventLogShortener();
     return lastShared ? events.slice(bySeq.get(lastShared.seq)! + 1) : events;
   }
 
-  /** Removes the active run. */
-  clear(): void {
-    this.#setLog([]);
-    this.#run = undefined;
+  /**
+   * Returns the result of the run, as its events tell it. Rejects if the run failed, or if its events
+   * have no end.
+   */
+  async result(): Promise<AgentResult> {
+    let failure: AgentErrorData | undefined;
+    let result: AgentResult | undefined;
+    for (const event of this.events.filter(isOwn)) {
+      if (event.type === 'error') failure = event.error;
+      if (event.type === 'run-end') result = event.result;
+    }
+    if (!result) throw lostRunError('The run ended because its tab has closed.');
+    if (failure) throw AgentError.fromJSON(failure);
+    if (result.reason === 'error') throw lostRunError('The run failed, and its tab is gone.');
+    return result;
   }
+}
 
-  #setLog(log: EventLog): void {
-    this.#log = log;
-    this.#shorten = eventLogShortener();
-  }
+/** Returns whether the event starts a run of the session's agent. */
+export function isRunStart(event: AgentEvent): boolean {
+  return event.type === 'run-start' && isOwn(event);
+}
 
-  #addEvent(event: AgentEvent, requestId: string, start: MessageStart): boolean {
-    const isOwn = event.agentPath.length < 2;
-    const isStart = isOwn && event.type === 'run-start';
-    if (this.#run ? requestId !== this.#run.requestId || isStart : !isStart) return false;
-    this.#run ??= { requestId, start };
-    this.#log.push(toEntry(event));
-    this.#log = this.#shorten(this.#log, event);
-    if (isOwn && event.type === 'run-end') this.clear();
-    return true;
-  }
+/** Returns whether the event is of the session's agent, and not of a child agent. */
+function isOwn({ agentPath }: AgentEvent): boolean {
+  return agentPath.length < 2;
+}
+
+function lostRunError(message: string): AgentError {
+  return new AgentError('WORKER_TERMINATED', message);
 }
 
 /** Returns the event as an entry of its own, because late readers get the deltas unjoined. */

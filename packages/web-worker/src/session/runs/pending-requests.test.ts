@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { countedSignal } from '../../../test-support/counted-signal.ts';
 import { PendingRequests } from './pending-requests.ts';
-import { RunReaders } from './run-readers.ts';
+import { RunFeed } from './run-feed.ts';
 
 test('a request that has its outcome leaves no listener on the signal of its reader', async () => {
-  const requests = new PendingRequests(new RunReaders());
+  const requests = new PendingRequests(new RunFeed());
   const { signal, listenerCount } = countedSignal();
   const { id, outcome } = requests.add({
     body: { type: 'command', command: { type: 'pending' } },

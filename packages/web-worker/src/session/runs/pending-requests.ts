@@ -1,6 +1,5 @@
 import { AgentError } from '@isoloop/core';
-import type { RunReaders } from './run-readers.ts';
-import type { RunReader } from './run-reading.ts';
+import type { RunFeed, RunReader } from './run-feed.ts';
 import type { TabRequestBody, TabOutcome } from '../../wire/tab-protocol.ts';
 
 /**
@@ -29,10 +28,10 @@ export interface PendingRequestOptions {
 /** Pending requests of a worker's pages in one session. */
 export class PendingRequests {
   readonly #requests: Map<string, PendingRequest> = new Map();
-  readonly #readers: RunReaders;
+  readonly #feed: RunFeed;
 
-  constructor(readers: RunReaders) {
-    this.#readers = readers;
+  constructor(feed: RunFeed) {
+    this.#feed = feed;
   }
 
   get size(): number {
@@ -48,8 +47,8 @@ export class PendingRequests {
     const id = crypto.randomUUID();
     let settle!: PendingRequest['settle'];
     const whenSettled = new Promise<TabOutcome>((resolve) => (settle = resolve));
-    const removeReader = reader && this.#readers.addRequester(id, reader);
-    const leave = (): void => this.#readers.leave(id);
+    const removeReader = reader && this.#feed.addRequester(id, reader);
+    const leave = (): void => this.#feed.leave(id);
     const outcome = whenSettled.finally(() => {
       this.#requests.delete(id);
       removeReader?.();
@@ -87,7 +86,7 @@ export class PendingRequests {
    * request.
    */
   abortAbandoned(): void {
-    for (const { id, controller } of this) if (this.#readers.isAbandoned(id)) controller.abort();
+    for (const { id, controller } of this) if (this.#feed.isAbandoned(id)) controller.abort();
   }
 
   /** Resolves when all requests are settled. */

@@ -11,7 +11,7 @@ import { SessionPages } from '../page/session-pages.ts';
 import { IndexedDbMemory } from '../../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../../store/indexed-db-store.ts';
 import type { TabOutcome } from '../../wire/tab-protocol.ts';
-import { RunReaders } from './run-readers.ts';
+import { RunFeed } from './run-feed.ts';
 import { SessionRuns } from './session-runs.ts';
 import { testDatabase } from '../../../test-support/database.ts';
 
@@ -36,7 +36,7 @@ function runsOf(
     previousClosed: undefined,
     isShared: false,
     takesOver: false,
-    readers: new RunReaders(),
+    feed: new RunFeed(),
     outputs: {},
     ...options,
   });
@@ -78,8 +78,8 @@ test('the second of two concurrent requests to resume a run joins the run of the
 
 test('a request to resume during a takeover joins the continued run', async () => {
   const memoryOf = await lostRun();
-  const readers = new RunReaders();
-  const runs = runsOf('once', memoryOf, { isShared: true, takesOver: true, readers });
+  const feed = new RunFeed();
+  const runs = runsOf('once', memoryOf, { isShared: true, takesOver: true, feed });
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
   const controller = new AbortController();
@@ -101,7 +101,7 @@ test('a request to resume during a takeover joins the continued run', async () =
   const task = { type: 'resume', asker: { pageId: 'p' } } as const;
   const resumed = runs
     .perform({ requestId: 'two', tabId: 'tab', task, signal })
-    .then(() => readers.activeRun.requestId);
+    .then(() => feed.activeRun?.requestId);
   await runs.agent();
   open();
   // The session then joins the run that its readers have.

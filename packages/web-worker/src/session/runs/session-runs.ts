@@ -12,12 +12,12 @@ import { LeaderLog, type LeaderLogOptions } from '../log/leader-log.ts';
 import type { NotedRun } from '../log/noted-run.ts';
 import { timeNow, watchDeletions } from '../../store/deletions.ts';
 import { nextMacrotask } from '../../wire/macrotask.ts';
-import { toOutcome, type MessageStart } from '../../wire/protocol.ts';
+import { toOutcome, type Asker, type MessageStart } from '../../wire/protocol.ts';
 import { LocalAgent, type LocalAgentOptions } from '../local-agent.ts';
 import { onAbort } from '@isoloop/core/wait';
-import { ForwardedRun, type RunForwarding } from './forwarded-run.ts';
+import type { ActiveRun } from './active-run.ts';
+import type { RunFeed } from './run-feed.ts';
 import { RunQueue } from './run-queue.ts';
-import type { RunReaders } from './run-readers.ts';
 import { WaitGroup } from './wait-group.ts';
 import type {
   CommandResult,
@@ -48,7 +48,27 @@ export interface TaskRequest extends Omit<TabRequest, 'body'> {
 
 export interface SessionRunsOptions
   extends Omit<LocalAgentOptions, 'onCreated' | 'isAlone'>, LeaderLogOptions {
-  readonly readers: RunReaders;
+  readonly feed: RunFeed;
+}
+
+/** Data that a leader needs to forward a run. */
+export interface RunForwarding {
+  /** Id of the request for the run. */
+  readonly requestId: string;
+  readonly controller: AbortController;
+  readonly start: MessageStart;
+  /** Number of times that a tab has continued the run. */
+  readonly attempts: number;
+  /** Gap between the sequence numbers (`seq`) of the run's earlier events and its new events. */
+  readonly gap: number;
+  /** Name of the output that the run returns, if any. */
+  readonly outputName: string | undefined;
+  /** Page that asked for the run, if it is known. */
+  readonly asker: Asker | undefined;
+  /** Called when the run has started. */
+  readonly onStart?: () => void;
+  /** Called when the readers have received the first events. */
+  readonly onShown?: () => void;
 }
 
 /**
@@ -229,26 +249,40 @@ export class SessionRuns {
     void this.#localAgent.close();
   }
 
-  /** Passes events to the readers of all tabs. */
-  showEvents(events: EventBatch, requestId: string, start?: MessageStart): void {
+  /** Publishes events to the readers of all tabs, while this worker leads. */
+  publish(events: EventBatch, requestId: string, start?: MessageStart): void {
     if (this.#isOver) return;
-    this.#options.readers.show(events, requestId, start);
+    this.#options.feed.publish(events, requestId, start);
     this.onEvents?.(events, requestId, start);
   }
 
   /**
-   * Reads the events of a run at the speed of its readers, and passes them to the readers of all
-   * tabs. Returns the run's result.
+   * Publishes the events of a run at the speed of its readers. Returns the run's result. If another
+   * worker has become the writer of the log, stops leading, because the readers get the events of
+   * that worker.
    */
   async forward(stream: AgentStream, forwarding: RunForwarding): Promise<AgentResult> {
-    const { requestId, asker } = forwarding;
-    const { readers, pages } = this.#options;
+    const { requestId, controller, attempts, gap, outputName, asker } = forwarding;
+    const { feed, pages, isShared } = this.#options;
     const { ended } = this.log;
-    const run = new ForwardedRun({ ...forwarding, stream, leader: this, readers });
-    const removeAsker = pages.setAsker(stream.runId, asker);
-    readers.onFailure(requestId, () => void stream.cancel());
+    const { runId } = stream;
+    const note = { requestId, runId, attempts, outputName, asker, earlierRuns: ended.runs };
+    const offset = seqOffset(feed.activeRun, requestId, gap);
+    const removeAsker = pages.setAsker(runId, asker);
+    feed.onFailure(requestId, () => void stream.cancel());
+    let start: MessageStart | undefined = forwarding.start;
     try {
-      await run.show();
+      // The first read starts the run, before anything that waits for `onStart` continues.
+      forwarding.onStart?.();
+      for await (const batch of stream.batches()) {
+        if (isShared && batch.some(isConflict)) this.#isOver = true;
+        if (this.#isOver) continue;
+        if (start && batch[0]?.type === 'run-start') await this.#noteRun(note);
+        this.publish(withOffset(batch, offset), requestId, start);
+        start = undefined;
+        forwarding.onShown?.();
+        await feed.whenReady(requestId, controller.signal);
+      }
       const result = await stream.result;
       ended.add(requestId, result.message.id);
       return result;
@@ -258,23 +292,15 @@ export class SessionRuns {
       throw error;
     } finally {
       removeAsker();
-      if (this.#notedRun === run.note) this.#notedRun = undefined;
+      if (this.#notedRun === note) this.#notedRun = undefined;
     }
   }
 
   /** Stores the data about a run that begins, unless the run that the log names is active. */
-  async noteRun(run: NotedRun): Promise<void> {
+  async #noteRun(run: NotedRun): Promise<void> {
     if (this.#notedRun) return;
     this.#notedRun = run;
     await this.log.note(run);
-  }
-
-  /**
-   * Stops leading if these events say that another worker has become the writer of the log. The
-   * readers get the events of that worker.
-   */
-  checkWriter(events: EventBatch): void {
-    if (this.#options.isShared && events.some(isConflict)) this.#isOver = true;
   }
 
   async #openLog({ memory }: ReActAgent): Promise<void> {
@@ -323,6 +349,16 @@ export class SessionRuns {
       this.#queue.leave();
     }
   }
+}
+
+/** Returns what to add to the `seq` of a run's events, so that they follow those already shown. */
+function seqOffset(activeRun: ActiveRun | undefined, requestId: string, gap: number): number {
+  const isContinued = activeRun?.requestId === requestId;
+  return isContinued && activeRun.lastEvent ? activeRun.lastEvent.seq + gap : 0;
+}
+
+function withOffset(events: EventBatch, offset: number): EventBatch {
+  return offset ? events.map((event) => ({ ...event, seq: event.seq + offset })) : events;
 }
 
 function isConflict(event: AgentEvent): boolean {
