@@ -7,7 +7,7 @@ import type { JsonValue } from '../message/json.ts';
 import type { Msg } from '../message/msg.ts';
 import { deniedResult, errorResult, isSuspension } from '../tool/tool-call.ts';
 import { Deadline } from '../wait/deadline.ts';
-import { checkedEdits, editCall } from './edit-call.ts';
+import { checkedEdits, storeEdit } from './edit-call.ts';
 
 /** Decision of an approver about a tool call. */
 export type ApprovalDecision =
@@ -56,7 +56,7 @@ export function askApprover(
       if (!decision) return outcome;
       await run.calls.note([{ kind: 'decision', decision }]);
       if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-      if (decision.type === 'edit') toolUse = await editCall(toolUse, decision, run);
+      if (decision.type === 'edit') toolUse = await storeEdit(toolUse, decision, run);
       // The tools may have changed while the approver was asked.
       const ready = await call.prepare(toolUse);
       return ready.ok ? next({ ...call, ...ready, decision }) : errorResult(toolUse, ready.problem);
@@ -67,7 +67,7 @@ export function askApprover(
 /** Returns a tool call without what it waits for, so that the approver is asked again. */
 function withoutPending(call: OpenCall): OpenCall {
   const { pending, ...state } = call.state;
-  return pending?.kind === 'approval' && !state.decision ? { ...call, state } : call;
+  return pending?.kind === 'approval' ? { ...call, state } : call;
 }
 
 /** Returns nothing if there is no decision, also after an abort or an interrupt. */

@@ -1,18 +1,10 @@
-import type { InnerStep, Middleware, OpenCall, Round, Run } from '../agent/middleware.ts';
-import type { Next } from '../agent/next.ts';
+import type { InnerStep, Middleware, OpenCall, Run } from '../agent/middleware.ts';
 import { errorText } from '../error/agent-error.ts';
 import type { Awaitable } from '../event/hook.ts';
-import {
-  decidedResult,
-  errorResult,
-  isForTool,
-  withoutStart,
-  type ToolCall,
-  type ToolOutcome,
-} from '../tool/tool-call.ts';
+import { errorResult, withoutStart, type ToolCall, type ToolOutcome } from '../tool/tool-call.ts';
 import { isUndecided, reasonOfTool, type ApprovalReason, type ReasonFor } from './approval-need.ts';
 import { decidedInput } from './decided-input.ts';
-import { checkedEdits, editCall } from './edit-call.ts';
+import { checkedEdits, storeEdits } from './edit-call.ts';
 
 /** The middleware that make up `approvals`. */
 export type BasicApprovals = Required<
@@ -31,8 +23,11 @@ export function basicApprovals(reasonFor: ReasonFor = reasonOfTool): BasicApprov
       const decisions = await checkedEdits(decided.decisions, run);
       return next({ ...decided, decisions });
     },
-    wrapRound: (round, next, run) =>
-      round.calls.every(hasNoHistory) ? next(round) : decideRound(round, next, reasonFor, run),
+    wrapRound: async (round, next, run) => {
+      await storeEdits(round.calls, run);
+      if (round.calls.every(({ isNoted }) => isNoted)) return next(round);
+      return next({ ...round, calls: await withoutStarts(round.calls, reasonFor, run) });
+    },
     wrapTool: (call, next, run) => {
       // The open calls come last, because to read them for each call of a round is quadratic.
       const reason = !call.decision && reasonFor(call, run);
@@ -64,40 +59,16 @@ async function suspendOrRun(
   return reason === true ? suspension : { ...suspension, reason };
 }
 
-/** Returns whether the log says nothing about a tool call but that it was made. */
-function hasNoHistory({ isNoted, state }: OpenCall): boolean {
-  return isNoted && !state.decision && !state.pending;
-}
-
-/** Runs a round after the decisions about its tool calls. */
-async function decideRound(
-  round: Round,
-  next: InnerStep<Round, Next>,
+/** Marks calls without a note as not started if they need an approval. */
+async function withoutStarts(
+  calls: readonly OpenCall[],
   reasonFor: ReasonFor,
   run: Run,
-): Promise<Next> {
-  const calls: OpenCall[] = [];
-  for (const openCall of round.calls) {
-    const call = await applyDecision(openCall, run);
-    // A call without a note has not started if it needs an approval.
+): Promise<readonly OpenCall[]> {
+  const markedCalls: OpenCall[] = [];
+  for (const call of calls) {
     const hasNotStarted = !call.isNoted && (await run.wait.for(isUndecided(call, run, reasonFor)));
-    calls.push(hasNotStarted ? withoutStart(call) : call);
+    markedCalls.push(hasNotStarted ? withoutStart(call) : call);
   }
-  return next({ ...round, calls });
-}
-
-/**
- * Applies the decision about a tool call. A rejection and a result end the tool call. An edit
- * changes its arguments.
- */
-async function applyDecision(call: OpenCall, run: Run): Promise<OpenCall> {
-  const { toolUse, state } = call;
-  const { decision } = state;
-  if (!decision || call.result) return call;
-  const result = decidedResult(toolUse, state, run.tools.current);
-  if (result) return { ...call, result };
-  const startsNoTool = run.ending.stopped === 'aborted' || run.ending.stopped === 'interrupted';
-  const isEdit = decision.type === 'edit' && !isForTool(state, run.tools.current);
-  if (!isEdit || startsNoTool) return call;
-  return { ...call, toolUse: await editCall(toolUse, decision, run) };
+  return markedCalls;
 }

@@ -1,10 +1,10 @@
-import type { Middleware, OpenCall, Run } from '../agent/middleware.ts';
+import type { Middleware, OpenCall } from '../agent/middleware.ts';
 import { checkOptions } from '../error/options/check-options.ts';
 import { func, optional } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
 import type { Awaitable } from '../event/hook.ts';
 import { toolResultsOf, type ToolResult, type ToolUse } from '../message/msg.ts';
-import { decidedResult, interruptedResult, mayHaveStarted } from '../tool/tool-call.ts';
+import { interruptedResult, mayHaveStarted } from '../tool/tool-call.ts';
 
 /** The text that the model reads as the result of a closed tool call. */
 export interface CloseOpenCallsOptions {
@@ -39,7 +39,7 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
           .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
           .map(async (call) => ({
             toolUse: call.toolUse,
-            result: await resultFor(call, run, text),
+            result: call.result ?? (await closedResult(call, text)),
           })),
       );
       if (!closes.length) return next(input);
@@ -50,15 +50,7 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
 
 const closeOpenCallsOptions: OptionTable<CloseOpenCallsOptions> = { text: optional(func) };
 
-/** Returns the result that a person gave the call, or one that says why it is closed. */
-function resultFor(
-  call: OpenCall,
-  { tools }: Run,
-  text: NonNullable<CloseOpenCallsOptions['text']>,
-): Awaitable<ToolResult> {
-  return decidedResult(call.toolUse, call.state, tools.current) ?? closedResult(call, text);
-}
-
+/** Returns a result that says why the call is closed. */
 async function closedResult(
   { toolUse, state, isNoted }: OpenCall,
   text: NonNullable<CloseOpenCallsOptions['text']>,

@@ -1,4 +1,4 @@
-import type { Run } from '../agent/middleware.ts';
+import type { OpenCall, Run } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { withEditedCall } from '../message/metadata.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { toolOf, type ToolSet } from '../tool/set/tool-set.ts';
-import { correctThem, isForTool, prepareCall } from '../tool/tool-call.ts';
+import { correctThem, isForTool, prepareCall, withInput } from '../tool/tool-call.ts';
 
 /** A decision to run a tool call with other arguments. */
 export type EditDecision = Extract<Decision, { type: 'edit' }>;
@@ -23,10 +23,10 @@ export type EditDecision = Extract<Decision, { type: 'edit' }>;
  */
 export async function editProblem(
   tools: ToolSet,
-  { raw: _raw, ...toolUse }: ToolUse,
+  toolUse: ToolUse,
   { input }: EditDecision,
 ): Promise<string | undefined> {
-  const prepared = await prepareCall(tools, { ...toolUse, input });
+  const prepared = await prepareCall(tools, withInput(toolUse, input));
   if (prepared.ok) return undefined;
   const problem = prepared.problem.replace(correctThem, '').replace(/\.$/, '');
   return `cannot run with these arguments. ${problem}`;
@@ -66,30 +66,41 @@ function editError({ toolUseId }: EditDecision, problem: string): AgentError {
   return new AgentError('INVALID_DECISION', message, { details: { toolUseId } });
 }
 
+/** Stores the edits of tool calls, unless the log has them. Does nothing if no tool may start. */
+export async function storeEdits(calls: readonly OpenCall[], run: Run): Promise<void> {
+  for (const { toolUse, state } of calls) {
+    const { decision } = state;
+    const { stopped } = run.ending;
+    if (stopped === 'aborted' || stopped === 'interrupted') return;
+    if (decision?.type !== 'edit' || isForTool(state, run.tools.current)) continue;
+    await storeEdit(toolUse, decision, run);
+  }
+}
+
 /**
- * Applies a person's edit and returns the edited tool call. The log, the model and the readers get
+ * Stores a person's edit and returns the edited tool call. The log, the model and the readers get
  * the new arguments before validation. A validation error then matches the arguments that they see.
  * Preset parameters, which the model does not see, go only to the tool. If the `pre-acting` hooks
  * have already run, only readers get their event again.
  */
-export async function editCall(
-  { raw: _raw, ...toolUse }: ToolUse,
+export async function storeEdit(
+  toolUse: ToolUse,
   decision: EditDecision,
   run: Run,
 ): Promise<ToolUse> {
   const { id, name } = toolUse;
   const input = jsonForm(decision.input, 'The edited arguments')!;
-  const editedCall: ToolUse = { ...toolUse, input };
+  const editedCall = withInput(toolUse, input);
   const visibleInput = withoutHidden(run, name, input);
   const replace = run.messages.flatMap((message) => {
     const changedMessage = withEditedCall(message, id, visibleInput);
     return changedMessage === message ? [] : changedMessage;
   });
   if (replace.length) await run.log.edit({ replace });
-  // A deferred round comes here again after the edit.
-  else if (isSameJson(toolUse.input, input)) return toolUse;
   const state = run.calls.open.find((call) => call.toolUse.id === id)?.state;
   if (!state?.toolUse) return editedCall;
+  // A deferred round comes here again after the edit.
+  if (!replace.length && isSameJson(state.toolUse.input, input)) return editedCall;
   const visibleCall = { ...editedCall, input: visibleInput };
   await run.events.emit('pre-acting', { toolUse: visibleCall }, { to: 'readers' });
   // The log has the form that the hooks have seen. The edited form takes its place.

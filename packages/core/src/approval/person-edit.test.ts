@@ -12,6 +12,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { toolList } from '../tool/set/tool-set.ts';
 import { tool } from '../tool/tool.ts';
 import { eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import type { Middleware } from '../agent/middleware.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';
 import { operatorMessage } from '../several/operator.ts';
@@ -292,6 +293,22 @@ test('changing the arguments object after the edit has no effect', async () => {
   await agent.call('go');
   await agent.call([edit('c1', input)]);
   input.n = 11;
+  expect(inputsOf(await agent.messages())).toEqual([10, 2]);
+});
+
+test('an edit that middleware notes before a round reaches the tool, the log and the model', async () => {
+  const { agent, model } = setUp([twoCalls, 'done']);
+  await agent.call('go');
+  const editor: Middleware = {
+    wrapRound: async (round, next, run) => {
+      const notes = [edit('c1', { n: 10 }), { toolUseId: 'c2', type: 'approve' } as const];
+      await run.calls.note(notes.map((decision) => ({ kind: 'decision', decision })));
+      return next({ ...round, calls: run.calls.open });
+    },
+  };
+  expect((await agent.call(undefined, { use: [editor] })).text).toBe('done');
+  expect(ran).toMatchObject([{ n: 10 }, { n: 2 }]);
+  expect(inputsOf(model.requests[1]!.messages)).toEqual([10, 2]);
   expect(inputsOf(await agent.messages())).toEqual([10, 2]);
 });
 

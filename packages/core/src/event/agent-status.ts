@@ -22,7 +22,7 @@ export interface CallState {
 
 /** A tool call without a result. */
 export interface OpenCall {
-  /** The tool call, with the changes of hooks in an earlier run. */
+  /** The tool call, with the changes of hooks in an earlier run and with a person's edit. */
   readonly toolUse: ToolUse;
   /** What the log says about the tool call. */
   readonly state: Readonly<CallState>;
@@ -31,7 +31,7 @@ export interface OpenCall {
    * `unnotedCalls` decides whether the tool counts as started.
    */
   readonly isNoted: boolean;
-  /** Result that the tool call gets. Its tool does not run. */
+  /** Result that the tool call gets, for example from a person. Its tool does not run. */
   readonly result?: ToolResult;
 }
 

@@ -7,7 +7,6 @@ import type { OptionTable } from '../error/options/option-table.ts';
 import type { ToolUse } from '../message/msg.ts';
 import { toolOf } from '../tool/set/tool-set.ts';
 import {
-  decidedResult,
   hasResult,
   interruptedResult,
   isSuspension,
@@ -89,15 +88,8 @@ function ran(outcome: ToolOutcome): boolean {
   return hasResult(outcome) && outcome.state !== 'denied';
 }
 
-/**
- * Returns all open calls of the reply. With `deferRound`, the round has only a part of them. A
- * person may have given the result of one.
- */
-function allCalls(round: Round, { calls, tools }: Run): readonly OpenCall[] {
+/** Returns all open calls of the reply. With `deferRound`, the round has only a part of them. */
+function allCalls(round: Round, { calls }: Run): readonly OpenCall[] {
   const inRound = new Map(round.calls.map((call) => [call.toolUse.id, call]));
-  return calls.open.map((openCall) => {
-    const call = inRound.get(openCall.toolUse.id) ?? openCall;
-    const result = call.result ?? decidedResult(call.toolUse, call.state, tools.current);
-    return result ? { ...call, result } : call;
-  });
+  return calls.open.map((call) => inRound.get(call.toolUse.id) ?? call);
 }

@@ -189,19 +189,30 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
 }
 
 /**
- * Returns the result that a person's decision gives a tool call: a rejection, or a result in place
- * of the tool's. Returns nothing if the tool has to run.
+ * Returns an open tool call with what a person decided about it. A rejection and a result become its
+ * `result`. An edit replaces its arguments.
  */
-export function decidedResult(
-  toolUse: ToolUse,
-  state: CallState | undefined,
-  tools: ToolSet,
-): ToolResult | undefined {
-  const decision = state?.decision;
-  if (!decision || isForTool(state, tools)) return undefined;
-  if (decision.type === 'reject') return deniedResult(toolUse, decision.reason);
-  if (decision.type !== 'result') return undefined;
-  return toolResult(toolUse, decision.output, decision.state ?? 'success');
+export function withDecision(call: OpenCall, tools: ToolSet): OpenCall {
+  const { toolUse, state } = call;
+  const { decision } = state;
+  if (!decision || isForTool(state, tools)) return call;
+  switch (decision.type) {
+    case 'approve':
+      return call;
+    case 'edit':
+      return { ...call, toolUse: withInput(toolUse, decision.input) };
+    case 'reject':
+      return { ...call, result: deniedResult(toolUse, decision.reason) };
+    case 'result': {
+      const { output, state: resultState = 'success' } = decision;
+      return { ...call, result: toolResult(toolUse, output, resultState) };
+    }
+  }
+}
+
+/** Returns a tool call with other arguments, without the text that the model wrote. */
+export function withInput({ raw: _raw, ...toolUse }: ToolUse, input: JsonValue): ToolUse {
+  return { ...toolUse, input };
 }
 
 /**

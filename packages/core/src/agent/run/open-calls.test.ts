@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, type ToolUse } from '../../message/msg.ts';
 import { errorResult } from '../../tool/tool-call.ts';
+import { tool } from '../../tool/tool.ts';
 import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
 
 const callOf = (id: string): ToolUse => ({ type: 'tool_use', id, name: 'pay', input: { id } });
@@ -50,6 +51,45 @@ test('a decision is kept for a call without notes, too', async () => {
   const decision = { toolUseId: 'one', type: 'approve' } as const;
   run.calls.applyNotes([{ kind: 'decision', decision }]);
   expect(run.calls.stateOf(one)).toMatchObject({ started: true, decision });
+});
+
+test.each([
+  ['an approval changes nothing', { type: 'approve' }, { toolUse: one }],
+  [
+    'an edit replaces the arguments',
+    { type: 'edit', input: { id: 'edited' } },
+    { toolUse: { ...one, input: { id: 'edited' } } },
+  ],
+  [
+    'a rejection is the result',
+    { type: 'reject', reason: 'Too dear.' },
+    { toolUse: one, result: { state: 'denied', output: 'Tool call rejected: Too dear.' } },
+  ],
+  [
+    'a person’s result is the result',
+    { type: 'result', output: 'paid' },
+    { toolUse: one, result: { state: 'success', output: 'paid' } },
+  ],
+] as const)('open calls have what people decided: %s', async (_what, decided, expected) => {
+  const { run } = liveRun();
+  await openWith(run, assistantMessage([{ ...one, raw: '{}' }]));
+  run.calls.suspend(one, { suspended: true, kind: 'approval' });
+  run.calls.applyNotes([{ kind: 'decision', decision: { toolUseId: 'one', ...decided } }]);
+  expect(run.calls.open).toHaveLength(1);
+  expect(run.calls.open[0]).toMatchObject(expected);
+  expect('result' in run.calls.open[0]!).toBe('result' in expected);
+});
+
+test('the decision about a call of a tool that takes decisions changes nothing', async () => {
+  const asks = tool({ name: 'pay', description: '', input: {}, execute: () => 'paid' });
+  const { run } = liveRun({ tools: [{ ...asks, takesDecisions: true }] });
+  await openWith(run, assistantMessage([one]));
+  run.calls.suspend(one, { suspended: true });
+  for (const decided of [{ type: 'reject' }, { type: 'edit', input: {} }] as const) {
+    run.calls.applyNotes([{ kind: 'decision', decision: { toolUseId: 'one', ...decided } }]);
+    expect(run.calls.open).toMatchObject([{ toolUse: one }]);
+    expect(run.calls.open[0]).not.toHaveProperty('result');
+  }
 });
 
 test('applyMessages() drops the states of removed calls, and opens those of new messages', async () => {

@@ -3,7 +3,7 @@ import type { PendingCall } from '../../event/pending-call.ts';
 import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
 import type { LogNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
-import type { Suspension } from '../../tool/tool-call.ts';
+import { withDecision, type Suspension } from '../../tool/tool-call.ts';
 import type { LiveRun } from './live-run.ts';
 import type { JumpRequest } from './outbox.ts';
 
@@ -14,18 +14,20 @@ import type { JumpRequest } from './outbox.ts';
 export class OpenCalls {
   /** What hooks ask for at tool calls, until the loop carries it out. */
   roundJump: JumpRequest = {};
-  readonly #run: Pick<LiveRun, 'log' | 'setup'>;
+  readonly #run: Pick<LiveRun, 'log' | 'setup' | 'tools'>;
 
-  constructor(run: Pick<LiveRun, 'log' | 'setup'>) {
+  constructor(run: Pick<LiveRun, 'log' | 'setup' | 'tools'>) {
     this.#run = run;
   }
 
-  /** The open tool calls in their order. */
+  /** The open tool calls in their order, with what people decided about them. */
   get open(): readonly OpenCall[] {
-    return this.#uses.map((toolUse) => {
-      const ownState = this.stateOf(toolUse);
+    const { current: tools } = this.#run.tools;
+    return this.#uses.map((madeCall) => {
+      const ownState = this.stateOf(madeCall);
       const state = ownState ?? this.#assumedState;
-      return { toolUse: state.toolUse ?? toolUse, state, isNoted: ownState !== undefined };
+      const toolUse = state.toolUse ?? madeCall;
+      return withDecision({ toolUse, state, isNoted: ownState !== undefined }, tools);
     });
   }
 

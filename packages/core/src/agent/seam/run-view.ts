@@ -105,8 +105,9 @@ export interface RunView extends RunInfo {
   readonly calls: {
     /**
      * Tool calls without a result, in the order of the calls. Each has its `state`: whether its
-     * tool has started, what it waits for, and the decision about it. Each use makes a new list, so
-     * a loop over tool calls should use it once.
+     * tool has started, what it waits for, and the decision about it. A call that a person
+     * rejected, or whose result a person gave, has this `result`. One that a person edited has the
+     * new arguments. Each use makes a new list, so a loop over tool calls should use it once.
      */
     readonly open: readonly OpenCall[];
   };

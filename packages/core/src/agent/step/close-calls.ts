@@ -2,7 +2,6 @@ import type { EventOf } from '../../event/agent-event.ts';
 import type { WriteOptions } from '../../memory/memory.ts';
 import { toolUsesOf, type Msg, type ToolResult, type ToolUse } from '../../message/msg.ts';
 import {
-  decidedResult,
   hasResult,
   isSuspension,
   errorResult,
@@ -122,18 +121,15 @@ export function failCall(
  * `keepsCalls` leaves the calls open. So does a run that ends before `settle` has begun it in the
  * log: it changes nothing there.
  */
-export async function interruptOpenCalls(run: CloseParts & Pick<LiveRun, 'tools'>): Promise<void> {
+export async function interruptOpenCalls(run: CloseParts): Promise<void> {
   if (!run.log.hasBegun) return;
   const keepsPending = run.ending.failure && run.ending.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
-  for (const toolUse of run.log.conversation.openToolUses()) {
-    const state = run.calls.stateOf(toolUse);
-    if (keepsPending && state?.pending) continue;
-    // The run may end before it has carried out a decision.
-    const result =
-      decidedResult(toolUse, state, run.tools.current) ?? interruptedResult(toolUse, state);
+  for (const { toolUse, state, isNoted, result } of run.calls.open) {
+    if (keepsPending && state.pending) continue;
+    const lateResult = interruptedResult(toolUse, isNoted ? state : undefined);
     try {
-      await closeCall(run, toolUse, result);
+      await closeCall(run, toolUse, result ?? lateResult);
     } catch (error) {
       failure ??= error;
     }

@@ -58,7 +58,7 @@ async function reviewCall(
   // A wrapper may have closed the call before its `next`.
   if (!run.calls.isOpen(toolUse)) return notStarted;
   if (result) return wrappedResult(toolUse, result);
-  if ((state.pending && !state.decision) || !mayStart(run)) return notStarted;
+  if (state.pending || !mayStart(run)) return notStarted;
   let prepared = await prepare(run, toolUse);
   const ended = state.started && outcomeOfStarted(call, prepared);
   if (ended) return ended;
