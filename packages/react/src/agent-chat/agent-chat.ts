@@ -8,7 +8,6 @@ import { ChatGate } from './chat-gate.ts';
 import { ChatLoading } from './chat-loading.ts';
 import { ChatSessions } from './chat-sessions.ts';
 import { Chat, type FinishedAnswer } from '../chat/chat.ts';
-import { Decisions } from './decisions.ts';
 import { SendingQueue } from './sending-queue.ts';
 import { stopTurn } from './stopped-turn.ts';
 
@@ -28,7 +27,6 @@ export class AgentChat {
   readonly chat: Chat;
   readonly queue: SendingQueue;
   readonly sessions: ChatSessions;
-  readonly decisions: Decisions;
   readonly #store: ChatStore;
   readonly #gate: ChatGate;
   readonly #connection: ChatConnection;
@@ -50,7 +48,6 @@ export class AgentChat {
     this.chat = chat;
     this.queue = new SendingQueue({ ...shared, isReading });
     this.sessions = new ChatSessions(connection, gate, store);
-    this.decisions = new Decisions(chat, gate, store);
     this.#store = store;
     this.#gate = gate;
     this.#connection = connection;
@@ -88,7 +85,7 @@ export class AgentChat {
   /** Connects anew after a running answer, because the options of the agent have changed. */
   async reconnect(): Promise<void> {
     if (!this.#connection.isOpen) return;
-    await this.#gate.whenLoaded;
+    await this.#connection.whenLoaded;
     await this.#gate.whenFree();
     if (!this.#connection.isOpen) return;
     this.#connection.link.close();
@@ -147,7 +144,7 @@ export class AgentChat {
       () => void this.#onDeleted(),
     );
     void this.sessions.load();
-    this.#gate.open(this.#loading.begin(this.#isNew));
+    this.#connection.beginLoading(this.#loading.begin(this.#isNew));
     this.#isNew = false;
     this.queue.open(link);
   }

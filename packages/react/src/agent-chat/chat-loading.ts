@@ -34,11 +34,11 @@ export class ChatLoading {
   #isResuming = false;
 
   constructor(options: ChatLoadingOptions) {
-    const { chat, gate, store } = options;
+    const { chat, connection, gate, store } = options;
     this.#options = options;
     this.#changes = new PageChanges({
       whenIdle: async () => {
-        await gate.whenLoaded;
+        await connection.whenLoaded;
         await gate.whenFree();
       },
       show: (runId) => this.#follow(runId),
@@ -82,12 +82,12 @@ export class ChatLoading {
 
   /** Loads the history, and reads a running or interrupted answer to its end. */
   resume(reason: Reason = 'loading'): Promise<void> {
-    const { chat, gate, store } = this.#options;
+    const { chat, connection, store } = this.#options;
     this.#reason = reason;
     if (reason !== 'check') store.set({ phase: reason });
     this.#isResuming = true;
     const loading = chat.resume((signal) => this.#open(signal));
-    return gate.load(
+    return connection.load(
       loading.finally(() => {
         this.#isResuming = false;
         if (!this.isLost) store.set({ phase: 'idle' });

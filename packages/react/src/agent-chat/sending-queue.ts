@@ -63,10 +63,10 @@ export class SendingQueue {
 
   /** Makes a request when the answers to earlier messages have ended. */
   send(act: () => PromiseLike<void>): Promise<void> {
-    const { gate, store } = this.#options;
+    const { connection, gate, store } = this.#options;
     return this.#order.add(
       () => gate.whenFree(),
-      () => store.attempt(() => gate.whenLoaded.then(act)),
+      () => store.attempt(() => connection.whenLoaded.then(act)),
     );
   }
 

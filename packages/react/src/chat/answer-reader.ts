@@ -10,11 +10,11 @@ import {
   type UIMessage,
   type UIMessagePart,
 } from '@isoloop/core/stream';
+import type { CallPart } from './call-parts.ts';
 import { isEqual } from './is-equal.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type ChunkOf<Type> = Extract<UiChunk, { readonly type: Type }>;
-type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
 
 /**
  * Reads the chunks of an agent's answer. After each chunk, `message` is what AI SDK's reader has. A

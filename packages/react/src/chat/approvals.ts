@@ -1,10 +1,12 @@
 import { AgentError } from '@isoloop/core';
+import { jsonForm } from '@isoloop/core/message';
 import {
   getToolName,
   isToolUIPart,
   type UIMessage,
   type UIMessagePart,
 } from '@isoloop/core/stream';
+import type { CallPart } from './call-parts.ts';
 
 /** Tool call that waits for a person. */
 export interface AgentApproval {
@@ -32,7 +34,7 @@ export interface ApprovalResponse {
 /** Returns the tool calls of the last answer that wait. A new message denies older ones. */
 export function approvalsIn(
   messages: readonly UIMessage[],
-  decisions: { decide(decided: ApprovalResponse): Promise<void> },
+  chat: { decide(response: ApprovalResponse): Promise<void> },
 ): readonly AgentApproval[] {
   const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   return (answer?.parts ?? []).flatMap((part) => {
@@ -43,11 +45,37 @@ export function approvalsIn(
       toolName: getToolName(part),
       input: part.input,
       reason: requestReason,
-      approve: () => decisions.decide({ id, approved: true }),
-      deny: (reason) => decisions.decide({ id, approved: false, reason }),
-      edit: (input) => decisions.decide({ id, approved: true, input }),
+      approve: () => chat.decide({ id, approved: true }),
+      deny: (reason) => chat.decide({ id, approved: false, reason }),
+      edit: (input) => chat.decide({ id, approved: true, input }),
     };
   });
+}
+
+/**
+ * Returns the tool call with the decision of the person, or `undefined` for another tool call.
+ * Throws `INVALID_DECISION` for edited arguments without a JSON form.
+ */
+export function withResponse(
+  part: CallPart,
+  { id, ...decision }: ApprovalResponse,
+): object | undefined {
+  const { state, approval } = part;
+  if (state !== 'approval-requested' || approval.id !== id) return undefined;
+  const edit = 'input' in decision ? { input: editOf(decision.input) } : {};
+  return { ...part, state: 'approval-responded', approval: { ...approval, ...decision, ...edit } };
+}
+
+/** `undefined` would reach the agent as an approval of the arguments that the model wrote. */
+function editOf(input: unknown): unknown {
+  try {
+    const edit = jsonForm(input, 'The edit');
+    if (edit !== undefined) return edit;
+    throw new TypeError('The edit is undefined.');
+  } catch (cause) {
+    const message = `The call still waits. ${(cause as Error).message}`;
+    throw new AgentError('INVALID_DECISION', message, { cause });
+  }
 }
 
 /**

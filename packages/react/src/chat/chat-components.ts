@@ -1,4 +1,4 @@
-import { hasApprovalResponse, type UIMessage } from '@isoloop/core/stream';
+import type { UIMessage } from '@isoloop/core/stream';
 import type { CalledTool } from './chat.ts';
 import type { ChatHandlers } from './chat-handlers.ts';
 
@@ -46,9 +46,8 @@ export class ChatComponents {
     this.tell(({ onToolCall }) => onToolCall?.({ toolCall }));
   }
 
-  /** Whether to send the messages again, because of a decision or because a component says so. */
-  async shouldSend(messages: readonly UIMessage[]): Promise<boolean> {
-    if (hasApprovalResponse({ messages })) return true;
+  /** Returns whether a component says to send the messages again. */
+  async wantSent(messages: readonly UIMessage[]): Promise<boolean> {
     const answers = [...this.#handlers].map(async ({ current }) =>
       current.sendAutomaticallyWhen?.({ messages: [...messages] }),
     );

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import {
+  hasApprovalResponse,
   isToolUIPart,
   type DataUIPart,
   type UiChunk,
@@ -8,8 +9,21 @@ import {
 } from '@isoloop/core/stream';
 import type { AgentLink, AnswerBatches, AnswerRequest, RequestOptions } from '@isoloop/core/host';
 import { isLost } from '../source/lost-connection.ts';
-import { isDecided, isRefusedDecision, withOpenApprovals } from './approvals.ts';
+import {
+  isDecided,
+  isRefusedDecision,
+  withOpenApprovals,
+  withResponse,
+  type ApprovalResponse,
+} from './approvals.ts';
 import { AnswerReader } from './answer-reader.ts';
+import {
+  isOpen,
+  withChangedCall,
+  withOutput,
+  type CallOutput,
+  type ChangeCall,
+} from './call-parts.ts';
 import type { ChatStore } from './chat-store.ts';
 import { isEqual } from './is-equal.ts';
 import { toUserMessage, type MessageInput } from './message-input.ts';
@@ -45,8 +59,8 @@ export interface CalledTool {
 }
 
 export interface ChatOptions {
-  /** The agent that answers. */
-  readonly connection: Pick<AgentLink, 'send' | 'history'>;
+  /** The agent that answers. `whenLoaded`: settles when the history is complete. */
+  readonly connection: Pick<AgentLink, 'send' | 'history'> & { readonly whenLoaded: Promise<void> };
   /** Where the chat keeps its messages. */
   readonly store: ChatStore;
   /** Called when an answer has ended. */
@@ -160,34 +174,41 @@ export class Chat {
   }
 
   /**
-   * Changes a tool call. `change` returns `undefined` for other calls. Returns the message of the
-   * call, or `undefined` if there is no such call.
+   * Decides about an approval request, and sends the decision. Resolves when the page shows it. A
+   * failure becomes `error` of the hook.
    */
-  changeCall(change: (part: CallPart) => object | undefined): UIMessage | undefined {
-    const withChange = (message: UIMessage): UIMessage => {
-      const parts = message.parts.map((part) => {
-        const changedPart = isToolUIPart(part) ? change(part) : undefined;
-        return changedPart ? (changedPart as UIMessagePart) : part;
-      });
-      return parts.every((part, index) => part === message.parts[index])
-        ? message
-        : { ...message, parts };
-    };
-    const { messages } = this.state;
-    const nextMessages = messages.map(withChange);
-    const message = nextMessages.find((each, index) => each !== messages[index]);
-    if (!message) return undefined;
-    this.#store.setChat({ messages: nextMessages });
-    if (this.#reader) this.#reader.message = withChange(this.#reader.message);
-    return message;
+  decide(response: ApprovalResponse, options?: RequestOptions): Promise<void> {
+    return this.#changeCall((part) => withResponse(part, response), options);
   }
 
-  /** Sends the messages if a component says so, or if they have a decision. */
-  async sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
+  /** Adds the result of a tool call in the same way. It is sent if a component says so. */
+  addOutput(output: CallOutput, options?: RequestOptions): Promise<void> {
+    return this.#changeCall((part) => withOutput(part, output), options);
+  }
+
+  #changeCall(change: ChangeCall, options?: RequestOptions): Promise<void> {
+    return this.#store.attempt(async () => {
+      await this.#options.connection.whenLoaded;
+      const { messages } = this.state;
+      const nextMessages = messages.map((message) => withChangedCall(message, change));
+      const changedMessage = nextMessages.find((message, index) => message !== messages[index]);
+      if (!changedMessage) return;
+      this.#store.setChat({ messages: nextMessages });
+      if (this.#reader) this.#reader.message = withChangedCall(this.#reader.message, change);
+      // At the end of an answer, the chat looks by itself for what to send.
+      if (!this.isBusy) void this.#sendDecided(changedMessage.id, options);
+    });
+  }
+
+  /** Sends the messages if they have a decision, or if a component says so. */
+  async #sendDecided(messageId: string | undefined, options?: RequestOptions): Promise<void> {
     const stops = this.#stops;
-    if (!(await this.#store.components.shouldSend(this.state.messages))) return;
-    if (stops === this.#stops)
-      await this.#send({ ...options, trigger: 'submit-message', messageId });
+    const { messages } = this.state;
+    const { components } = this.#store;
+    // Waits in any case. So decisions that are made at once go in the request for the first one.
+    const isReady = await (hasApprovalResponse({ messages }) || components.wantSent(messages));
+    if (!isReady || this.isBusy || stops !== this.#stops) return;
+    await this.#send({ ...options, trigger: 'submit-message', messageId });
   }
 
   /** Shows the last answer as the log has it after a stop. */
@@ -240,7 +261,7 @@ export class Chat {
       this.#controller = undefined;
       this.#reader = undefined;
     });
-    if (await this.whenIdle) await this.sendDecided(this.state.messages.at(-1)?.id, request);
+    if (await this.whenIdle) await this.#sendDecided(this.state.messages.at(-1)?.id, request);
   }
 
   /** Reads an answer to its end. Returns whether it is complete. */
@@ -349,14 +370,6 @@ export class Chat {
     const nextMessages = index < 0 ? [...messages, message] : messages.with(index, message);
     this.#store.setChat({ status, messages: nextMessages });
   }
-}
-
-/** Part of a tool call. */
-export type CallPart = Extract<UIMessagePart, { toolCallId: string }>;
-
-/** Returns whether a call has no final result yet. */
-function isOpen({ state, ...part }: CallPart): boolean {
-  return !state.startsWith('output-') || ('preliminary' in part && part.preliminary === true);
 }
 
 /** Returns the earlier message or its parts where they are equal, so that React knows them. */

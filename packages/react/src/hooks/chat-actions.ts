@@ -41,8 +41,7 @@ export function chatActions(conversation: AgentChat): ChatActions {
     clearError: () => void conversation.attempt(async () => chat.clearError()),
     setMessages: (update) =>
       chat.setMessages(typeof update === 'function' ? update([...chat.state.messages]) : update),
-    addToolOutput: ({ options, ...output }) => conversation.decisions.addOutput(output, options),
-    addToolApprovalResponse: ({ options, ...decided }) =>
-      conversation.decisions.decide(decided, options),
+    addToolOutput: ({ options, ...output }) => chat.addOutput(output, options),
+    addToolApprovalResponse: ({ options, ...response }) => chat.decide(response, options),
   };
 }

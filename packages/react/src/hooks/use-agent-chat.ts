@@ -187,7 +187,7 @@ export function useAgentChat<Source = unknown>(
   const isBusy = !['loading', 'ready', 'error'].includes(status);
   const actions = useMemo(() => chatActions(conversation), [conversation]);
   const approvals = useMemo(
-    () => (isBusy ? [] : approvalsIn(chat.messages, conversation.decisions)),
+    () => (isBusy ? [] : approvalsIn(chat.messages, conversation.chat)),
     [chat.messages, isBusy, conversation],
   );
   return {
