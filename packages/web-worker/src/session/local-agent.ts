@@ -9,7 +9,7 @@ import {
   type Memory,
   type ReActAgent,
 } from '@isoloop/core';
-import { beginTurn, pendingCallsOf, storeTitle, type ChatTurnRequest } from '@isoloop/core/host';
+import { beginTurn, pendingCallsOf, storeTitle } from '@isoloop/core/host';
 import { callOptions, type Outputs } from '../wire/exposed-agent.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
@@ -109,7 +109,8 @@ export class LocalAgent {
 
   /**
    * Starts the run that a request asks for. Resolves with its result, or with `undefined` if there
-   * is nothing to resume. `forward`: passes the events of the run to its readers.
+   * is nothing to resume. `forward`: passes the events of the run to its readers. During another
+   * run, the request of a chat rejects with `AGENT_BUSY`, because it may change the log first.
    */
   perform(
     task: TabTask,
@@ -125,7 +126,16 @@ export class LocalAgent {
           return forward(agent.stream(task.input, options), start);
         });
       case 'chat':
-        return this.#answer(task.request, controller, forward);
+        return this.run(controller, async (agent) => {
+          this.#checkIdle();
+          const { request } = task;
+          const isToolGone = this.pages.goneToolCheck(agent.tools);
+          const whenBegun = beginTurn(agent, request, { isToolGone });
+          this.#lastEdit = whenBegun;
+          const { input, decisions = [] } = await whenBegun;
+          const start = await startOf(agent, request);
+          return forward(agent.stream(input, { signal: controller.signal, decisions }), start);
+        });
       case 'resume':
         return this.#runAlone(controller, cutOffStart, (agent, start) =>
           forward(agent.stream(undefined, { signal: controller.signal }), start),
@@ -152,27 +162,6 @@ export class LocalAgent {
   }
 
   /**
-   * Answers the request of a chat, which may change the log first. During another run, rejects with
-   * `AGENT_BUSY` and does not change the log.
-   */
-  async #answer(
-    request: ChatTurnRequest,
-    controller: AbortController,
-    forward: Forward,
-  ): Promise<AgentResult> {
-    const agent = await this.#idleAgent();
-    const isToolGone = this.pages.goneToolCheck(agent.tools);
-    const whenBegun = beginTurn(agent, request, { isToolGone });
-    this.#lastEdit = whenBegun;
-    const run = whenBegun.then(async ({ input, decisions = [] }) => {
-      const start = await startOf(agent, request);
-      return forward(agent.stream(input, { signal: controller.signal, decisions }), start);
-    });
-    this.#holdLock(run);
-    return this.#trackRun(controller, run);
-  }
-
-  /**
    * Runs the job with what `look` finds, but only if no other run of the session is active. A tab
    * that is `isAlone` uses a lock to check the other tabs. Resolves with `undefined` if another run
    * is active or `look` finds nothing. Another run may begin during `look`.
@@ -196,7 +185,8 @@ export class LocalAgent {
 
   /** Edits the log. Rejects with `AGENT_BUSY` during a run. */
   async #edit(job: (memory: Memory) => Promise<void>): Promise<void> {
-    const { memory } = await this.#idleAgent();
+    const { memory } = await this.#openAgent();
+    this.#checkIdle();
     this.#lastEdit = job(memory);
     await this.#lastEdit;
   }
@@ -237,11 +227,10 @@ export class LocalAgent {
     return agent;
   }
 
-  async #idleAgent(): Promise<ReActAgent> {
-    const agent = await this.#openAgent();
+  /** Throws `AGENT_BUSY` during a run. */
+  #checkIdle(): void {
     if (this.#runs.size)
       throw new AgentError('AGENT_BUSY', 'The agent still answers: wait for it, or abort it.');
-    return agent;
   }
 
   async #trackRun<T>(controller: AbortController, run: Promise<T>): Promise<T> {

@@ -4,7 +4,6 @@ import { readChatTurn, type ChatLimits } from '@isoloop/core/host';
 import { finalizer } from 'comlink';
 import { ChatEncoder } from './chat-encoder.ts';
 import {
-  type ChatRequest,
   type ConnectMessage,
   type Outcome,
   type RunRequest,
@@ -67,8 +66,6 @@ export function serveSession({
 
   const taskOf = ({ input, options }: RunRequest) =>
     ({ type: 'run', input, options, asker }) as const;
-  const chatTaskOf = (request: ChatRequest) =>
-    ({ type: 'chat', request: readChatTurn(request, noLimits), asker }) as const;
 
   const api: SessionApi & { [finalizer](): void } = {
     call(request, port) {
@@ -86,10 +83,12 @@ export function serveSession({
       const isReplay = trigger === 'resume-stream';
       const encoder = new ChatEncoder({ events, typed, isReplay });
       runs.begin(request, port, encoder, async (controller, reader) => {
-        if (!isReplay) return session.run(chatTaskOf(request), controller, reader);
-        return runs.join(controller.signal, request.aborted, (runController, leaveSignal) =>
-          session.resume(asker, runController, reader, leaveSignal),
-        );
+        if (isReplay)
+          return runs.join(controller.signal, request.aborted, (runController, leaveSignal) =>
+            session.resume(asker, runController, reader, leaveSignal),
+          );
+        const turn = readChatTurn(request, noLimits);
+        return session.run({ type: 'chat', request: turn, asker }, controller, reader);
       });
     },
     watch(request, port) {
