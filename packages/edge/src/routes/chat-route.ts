@@ -42,7 +42,7 @@ export async function chatRoute(c: Context<EdgeEnv>, settings: HandlerSettings):
     model,
     format,
     inBackground: isInBackground,
-    echoSetup: readEcho(c, body, request, moves),
+    echoSetup: readChatEcho(c, body, request, moves),
   });
   // Its status says whether the message waits.
   if (isInBackground) return answer;
@@ -62,7 +62,7 @@ function readFlag(body: RequestBody, name: 'events' | 'typed' | 'queue'): boolea
  * `moves`, the session may have come from another place, or belong there, so the head is always
  * read.
  */
-function readEcho(
+function readChatEcho(
   c: Context<EdgeEnv>,
   body: RequestBody,
   request: ChatTurnRequest,
