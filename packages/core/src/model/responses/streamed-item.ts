@@ -2,7 +2,7 @@ import type { HostedTool, Source } from '../../message/provider-metadata.ts';
 import type { JsonObject, JsonValue } from '../../message/json.ts';
 import { argumentText } from '../openai/openai-tool-calls.ts';
 import { outputOf, toHostedTool } from './hosted-tool-item.ts';
-import type { Emit, StreamedCall } from './streamed-items.ts';
+import type { EmitDelta, StreamedCall } from './streamed-items.ts';
 import type { KeptItem, WireAnnotation, WireItem } from './responses-wire.ts';
 
 /** Text of an item: answers and refusals, summaries of reasoning, or full reasoning. */
@@ -38,7 +38,7 @@ export class StreamedItem {
   /** Position in the reply. */
   readonly #index: number;
   readonly #origin: string;
-  readonly #emit: Emit;
+  readonly #emit: EmitDelta;
   readonly #parts: StreamedPart[] = [];
   /** Fields of the finished item. The first value of a field counts. */
   #fields: WireItem = {};
@@ -55,7 +55,7 @@ export class StreamedItem {
   /** The arguments in the event that announced the call. Most servers send them later. */
   #announcedArguments = '';
 
-  constructor({ index, origin, type, call }: ItemFields, emit: Emit) {
+  constructor({ index, origin, type, call }: ItemFields, emit: EmitDelta) {
     this.#index = index;
     this.#origin = origin;
     this.type = type;

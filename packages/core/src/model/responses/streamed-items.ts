@@ -16,7 +16,7 @@ const maxSearchedItems = 256;
  */
 export class StreamedItems {
   readonly #origin: string;
-  readonly #emit: Emit;
+  readonly #emit: EmitDelta;
   readonly all: StreamedItem[] = [];
   readonly #byCall: Map<string, StreamedItem> = new Map();
   /** Items by type and id. `undefined` if several items have the same id. */
@@ -26,7 +26,7 @@ export class StreamedItems {
   #next = 0;
   #callCount = 0;
 
-  constructor(origin: string, emit: Emit) {
+  constructor(origin: string, emit: EmitDelta) {
     this.#origin = origin;
     this.#emit = emit;
   }
@@ -139,7 +139,7 @@ export class StreamedItems {
 }
 
 /** Adds a delta to the reply. */
-export type Emit = (delta: ModelDelta) => void;
+export type EmitDelta = (delta: ModelDelta) => void;
 
 /**
  * A function call of a reply while it streams. Its deltas wait until its id and its name are known.
@@ -148,14 +148,14 @@ export type Emit = (delta: ModelDelta) => void;
 export class StreamedCall {
   /** Position among the reply's calls. */
   readonly #index: number;
-  readonly #emit: Emit;
+  readonly #emit: EmitDelta;
   arguments = '';
   /** Whether the server gave other arguments later: a part was lost, or two calls share an id. */
   isBroken = false;
   #isShown = false;
   #metadata: JsonObject | undefined;
 
-  constructor(index: number, emit: Emit) {
+  constructor(index: number, emit: EmitDelta) {
     this.#index = index;
     this.#emit = emit;
   }

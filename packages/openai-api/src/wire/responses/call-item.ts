@@ -1,6 +1,6 @@
 import type { ItemRef } from './response-event.ts';
 import type { ResponseFunctionCall } from './response-object.ts';
-import type { Emit } from './text-item.ts';
+import type { EmitEvent } from './text-item.ts';
 
 /** A call of one of the client's tools that is being streamed. */
 export class CallItem {
@@ -8,10 +8,10 @@ export class CallItem {
   text = '';
   isOpen = true;
   readonly #ref: ItemRef;
-  readonly #emit: Emit;
+  readonly #emit: EmitEvent;
   readonly #call: { readonly call_id: string; readonly name: string };
 
-  constructor(callId: string, name: string, ref: ItemRef, emit: Emit) {
+  constructor(callId: string, name: string, ref: ItemRef, emit: EmitEvent) {
     this.#call = { call_id: callId, name };
     this.#ref = ref;
     this.#emit = emit;

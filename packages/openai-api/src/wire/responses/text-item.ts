@@ -9,7 +9,7 @@ import {
   type UrlCitation,
 } from './response-object.ts';
 
-export type Emit = (event: UnnumberedEvent) => void;
+export type EmitEvent = (event: UnnumberedEvent) => void;
 
 interface Part {
   readonly blockId: string;
@@ -25,12 +25,12 @@ export class TextItem {
   /** Whether the item belongs to a reply that was discarded. */
   isDiscarded = false;
   readonly #ref: ItemRef;
-  readonly #emit: Emit;
+  readonly #emit: EmitEvent;
   readonly #parts: Part[] = [];
   #status: ResponseStatus = 'in_progress';
   #phase: ResponseMessage['phase'];
 
-  constructor(type: 'message' | 'reasoning', ref: ItemRef, emit: Emit) {
+  constructor(type: 'message' | 'reasoning', ref: ItemRef, emit: EmitEvent) {
     this.type = type;
     this.#ref = ref;
     this.#emit = emit;
