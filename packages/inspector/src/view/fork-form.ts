@@ -17,7 +17,7 @@ import { el, type Child } from './dom.ts';
 type DraftOf = (latestTurn: LogTurn, text: string) => ForkDraft | undefined;
 
 /** Stores a fork and shows it. `draftOf` gets the turn as the log has it now. */
-export type Fork = (
+export type ForkTurn = (
   turn: LogTurn,
   draftOf: (latestTurn: LogTurn) => ForkDraft | undefined,
 ) => Promise<void>;
@@ -25,7 +25,7 @@ export type Fork = (
 type Save = (draftOf: DraftOf, text: string) => Promise<void>;
 
 /** Returns the form with which a step is forked, if the log has the step. */
-export function forkForm(step: InspectedStep, turn: LogTurn, fork: Fork): readonly Child[] {
+export function forkForm(step: InspectedStep, turn: LogTurn, fork: ForkTurn): readonly Child[] {
   const save: Save = (draftOf, text) => fork(turn, (latest) => draftOf(latest, text));
   switch (step.kind) {
     case 'input': {

@@ -8,7 +8,7 @@ import { turnsInLog, type LogTurn } from '../steps/log-turns.ts';
 import { shownRuns, type ShownRun } from '../steps/shown-runs.ts';
 import { testFile } from '../steps/test-file.ts';
 import { exportView } from './export-view.ts';
-import { forkForm, type Fork } from './fork-form.ts';
+import { forkForm, type ForkTurn } from './fork-form.ts';
 import { el, keyedList } from './dom.ts';
 import { panelHead } from './panel-head.ts';
 import { recordsView } from './records-view.ts';
@@ -222,7 +222,7 @@ export class InspectorPanel {
     });
   }
 
-  #fork: Fork = async (turn, draftOf) => {
+  #fork: ForkTurn = async (turn, draftOf) => {
     const latestTurn = await this.#latestTurn(turn);
     const draft = latestTurn && draftOf(latestTurn);
     if (!draft) return;
