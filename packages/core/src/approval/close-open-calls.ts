@@ -39,7 +39,7 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
           .filter(({ toolUse }) => !decidedIds.has(toolUse.id))
           .map(async (call) => ({
             toolUse: call.toolUse,
-            result: call.result ?? (await closedResult(call, text)),
+            result: await closedResult(call, text),
           })),
       );
       if (!closes.length) return next(input);
@@ -50,11 +50,12 @@ export function closeOpenCalls(options: CloseOpenCallsOptions = {}): Middleware 
 
 const closeOpenCallsOptions: OptionTable<CloseOpenCallsOptions> = { text: optional(func) };
 
-/** Returns a result that says why the call is closed. */
+/** Returns what a person has decided, or else a result that says why the call is closed. */
 async function closedResult(
-  { toolUse, state, isNoted }: OpenCall,
+  { toolUse, state, isNoted, result }: OpenCall,
   text: NonNullable<CloseOpenCallsOptions['text']>,
 ): Promise<ToolResult> {
+  if (result) return result;
   const notedState = isNoted ? state : undefined;
   const progress = { started: mayHaveStarted(notedState) };
   const ownText: unknown = await text(toolUse, progress);

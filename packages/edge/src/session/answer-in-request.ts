@@ -1,7 +1,6 @@
 import { AgentError, type Memory, type ReActAgent } from '@isoloop/core';
 import {
   storeTitle,
-  type NewTurn,
   type TurnInput,
   type TurnRequest,
   logMemoryOf,
@@ -9,6 +8,7 @@ import {
 } from '@isoloop/core/host';
 import { timerMs } from '@isoloop/core/wait';
 import type { Context } from 'hono';
+import type { NewTurn } from '../queue/turn-queue.ts';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { logError } from '../http/error-response.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';

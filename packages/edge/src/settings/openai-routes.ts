@@ -7,7 +7,8 @@ import type {
   Msg,
   ReActAgent,
 } from '@isoloop/core';
-import type { NewTurn, TurnRequest } from '@isoloop/core/host';
+import type { TurnRequest } from '@isoloop/core/host';
+import type { NewTurn } from '../queue/turn-queue.ts';
 import type { EndpointPart } from './endpoint-part.ts';
 import type { HandlerSettings } from './handler-options.ts';
 

@@ -51,7 +51,9 @@ test.for([
       if (step === 'begin') reading.begin([question]);
       else for (const isHidden of [true, false]) setHidden(isHidden);
     }
-    expect(await Array.fromAsync(reading.pass())).toEqual(chunks.map((chunk) => [chunk]));
+    const batches: unknown[] = [];
+    for await (const batch of reading.pass()) batches.push(batch);
+    expect(batches).toEqual(chunks.map((chunk) => [chunk]));
     await expect.poll(() => posts.at(-1)).toMatchObject({ type: 'end', isLost: false });
     const shared = posts.flatMap((post) => ('chunks' in post ? post.chunks : []));
     expect(shared.slice(-2)).toEqual(chunks);
