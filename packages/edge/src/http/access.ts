@@ -16,9 +16,9 @@ export function isLocalHost(hostname: string): boolean {
  */
 export function callerCheck({ authorize }: Pick<AgentHandlerOptions, 'authorize'>): Identify {
   return async (c) => {
-    const caller = authorize
-      ? await logIn(c, () => identify(c, authorize))
-      : { user: localUser(c.req.raw) };
+    let caller: Caller;
+    if (authorize) caller = await logIn(c, () => identify(c, authorize));
+    else caller = { user: localUser(c.req.raw) };
     c.set('caller', caller);
     return keyOfUser(caller.user);
   };

@@ -33,7 +33,8 @@ export async function repairKvSession(
   // Without a readable head, the last turn is in the store's key list.
   let last: Branch | undefined;
   if (!head || error) last = await lastTurn(store, reader, errors);
-  const branch = last ?? (head && (await reader.readBranch(head)));
+  let branch = last;
+  if (!branch && head) branch = await reader.readBranch(head);
   const headError = error ?? (last && damageError(store.keys.head));
   if (headError) errors.push(headError);
   for (const unread of branch?.unread ?? []) errors.push(unread.error);

@@ -28,7 +28,8 @@ export async function takeKvStep(step: MoveStep, move: KvMove): Promise<Response
   };
   const copy = await takeStep(step, { settings, setup, change });
   if (step.type === 'put') await titles.delete(sessionId);
-  const response = copy ? Response.json(await withTitle(copy, titles)) : noContent();
+  const titledCopy = copy && (await withTitle(copy, titles));
+  const response = titledCopy ? Response.json(titledCopy) : noContent();
   if (echo !== undefined) response.headers.set(echoHeader, echo);
   return response;
 }

@@ -64,7 +64,9 @@ export class ProcessHosts {
       command.type === 'turn' ? entry.session.turn(command) : answerCommand(entry.session, request);
     if (command.type === 'delete') this.#deletions.set(key, response);
     try {
-      return (await response) ?? (await this.#answer(key, request, env));
+      const answer = await response;
+      if (answer) return answer;
+      return await this.#answer(key, request, env);
     } finally {
       entry.requestCount -= 1;
       if (command.type === 'delete') {

@@ -32,15 +32,11 @@ export type MessageInput<M extends UIMessage = UIMessage> = {
 export async function toUserMessage(input: MessageInput): Promise<UIMessage> {
   const { messageId = crypto.randomUUID(), text, files = [], parts, metadata } = input;
   const { id = messageId, role = 'user' } = input as Partial<UIMessage>;
-  return {
-    id,
-    role,
-    ...(metadata !== undefined && { metadata }),
-    parts: parts ?? [
-      ...(await Promise.all(Array.from(files, toFilePart))),
-      ...(text === undefined ? [] : [{ type: 'text' as const, text }]),
-    ],
-  };
+  const message = { id, role, ...(metadata !== undefined && { metadata }) };
+  if (parts) return { ...message, parts };
+  const fileParts = await Promise.all(Array.from(files, toFilePart));
+  const textParts = text === undefined ? [] : [{ type: 'text' as const, text }];
+  return { ...message, parts: [...fileParts, ...textParts] };
 }
 
 function toFilePart(file: File | FileUIPart): FileUIPart | Promise<FileUIPart> {

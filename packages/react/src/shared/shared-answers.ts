@@ -37,7 +37,8 @@ export class SharedAnswers {
     const batches = await this.channel.connect(signal, async (release) => {
       isUsed = true;
       try {
-        const answer = opened ?? (await ask());
+        let answer = opened;
+        answer ??= await ask();
         if (answer) return this.read(answer, release);
       } catch (error) {
         release?.();

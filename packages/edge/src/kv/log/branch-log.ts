@@ -150,10 +150,10 @@ export class BranchLog implements Log {
    */
   async load(): Promise<Flushes> {
     if (this.#refusal && this.#isInForce(this.#refusal)) throw this.#refusal.error;
-    if (!this.#isLoaded)
-      await (this.#clientEcho === undefined
-        ? this.#begin()
-        : this.#continueFromEcho(await this.#signer.verify(this.#clientEcho)));
+    if (!this.#isLoaded) {
+      if (this.#clientEcho === undefined) await this.#begin();
+      else await this.#continueFromEcho(await this.#signer.verify(this.#clientEcho));
+    }
     this.#isLoaded = true;
     if (!this.#options.isMoving) checkNotMoved(this.#branch?.head);
     const flushes = this.#branch ? flushesOf(this.#branch) : [];
