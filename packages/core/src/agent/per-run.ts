@@ -9,8 +9,9 @@ import { RunObject } from './seam/run-object.ts';
 /**
  * Returns a function that returns the value of a run: the same value for each call with the `run`
  * that wrappers and hooks get. `ModelContext.run` is that object, too. The first call creates the
- * value with `begin`. Several agents may share the function. Throws `CONFIGURATION` for a copy of
- * `run`, and for another argument of a hook.
+ * value with `begin`, which may keep its `Run`: what only a `Run` has works from `wrapSettle` on.
+ * Several agents may share the function. Throws `CONFIGURATION` for a copy of `run`, and for
+ * another argument of a hook.
  */
 export function perRun<T>(begin: (run: Run) => T): (run: RunInfo) => T {
   checkFields('perRun()', { begin }, { begin: func });

@@ -45,9 +45,9 @@ export interface SessionState<K extends StateKeys> {
 }
 
 /**
- * An object that gives access to the state: a tool's context, a hook's event, a wrapper's context,
- * or an agent. A `Run` and an agent always work. The other objects work only during their
- * run.
+ * An object that gives access to the state: a tool's context, a hook's event, the `run` of
+ * middleware, or an agent. The `run` and an agent always work. The other objects work only during
+ * their run.
  */
 export type StateSource =
   | Pick<RunView, 'state'>
@@ -178,7 +178,7 @@ function stateOf<K extends StateKeys>(
   const found = run && running.get(run.runId);
   if (found) return found;
   throw misconfigured(
-    'There is no state here. Add stateKeys() to the agent’s `use` list. At `run-start`, `error` and `run-end`, use the context.',
+    'There is no state here. Add stateKeys() to the agent’s `use` list. At `run-start`, `error` and `run-end`, pass the `run` of the hook.',
   );
 }
 

@@ -3,6 +3,7 @@ import type { EventData, EventType } from '../../event/agent-event.ts';
 import type { ParsedInput } from '../../event/agent-input.ts';
 import type { ModifiableEvent } from '../../event/hook.ts';
 import type { InterruptRequest } from '../../event/interrupt-request.ts';
+import type { JsonValue } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest, Usage } from '../../model/chat-model.ts';
 import type { ToolSet } from '../../tool/set/tool-set.ts';
@@ -22,6 +23,12 @@ type ObservedEvent = Exclude<EventType, ModifiableEvent | 'run-start' | 'run-end
  * throw `CONFIGURATION`.
  */
 export interface EarlyRun extends RunView {
+  /**
+   * The session's state, to read and to change. The run's next write stores it. In `wrapRun` and
+   * `wrapInput`, call `run.log.load()` first. After `next` of `wrapRun` no write follows: call
+   * `run.log.store()` there.
+   */
+  readonly state: Record<string, JsonValue>;
   /** The log of the session. */
   readonly log: {
     /** Reads the session's state, unless this run has read it. */

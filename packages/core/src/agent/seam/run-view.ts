@@ -47,12 +47,8 @@ export interface RunView extends RunInfo {
    * `next` of `wrapSettle`.
    */
   readonly questionId: string | undefined;
-  /**
-   * The session's state. The run's next write stores it. In `wrapRun` and `wrapInput`, call
-   * `run.log.load()` first. After `next` of `wrapRun` no write follows: call `run.log.store()`
-   * there. After the end of a run that was aborted, it is a copy.
-   */
-  readonly state: Record<string, JsonValue>;
+  /** The session's state. After the end of a run that was aborted, it is a copy. */
+  readonly state: Readonly<Record<string, JsonValue>>;
   /** Milliseconds since 1970, by the agent's clock. For dates: this clock may go back. */
   now(): number;
   /** Milliseconds since any moment, by a clock that never goes back. For durations. */
