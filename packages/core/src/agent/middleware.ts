@@ -61,12 +61,15 @@ export interface Round {
   readonly parallelTools?: number;
 }
 
-/** What the handlers of an event get of the run. Those of `*` get it from `run-start` on. */
-type RunAt<K extends EventType | '*'> = K extends 'run-start' | '*'
-  ? EarlyRun
-  : K extends 'error' | 'run-end'
-    ? RunView
-    : Run;
+/** What handlers get that run before the log is read, at any time, or at the end. */
+interface RunAtEvent {
+  readonly 'run-start': EarlyRun;
+  readonly '*': EarlyRun;
+  readonly error: RunView;
+  readonly 'run-end': RunView;
+}
+
+type RunAt<K> = K extends keyof RunAtEvent ? RunAtEvent[K] : Run;
 
 /**
  * Handlers by event type. The `pre-` and `post-` events are modifiable: a handler may return a
