@@ -1,8 +1,7 @@
 export { answerAtLimit } from './answer-at-limit.ts';
 export type { AnswerAtLimitOptions } from './answer-at-limit.ts';
 export { directAnswers } from './direct-answers.ts';
-export type { ReturnDirect } from './direct-answers.ts';
-export type { LimitReply, OnLimit, ReachedLimit } from './on-limit.ts';
+export type { OnLimit, ReachedLimit } from './on-limit.ts';
 export { summarize } from './summarize.ts';
 export type { SummarizeOptions } from './summarize.ts';
 export { summaryFallback } from './summary-fallback.ts';

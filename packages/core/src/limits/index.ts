@@ -5,6 +5,6 @@ export { modelRequestLimit } from './model-request-limit.ts';
 export { runLimits } from './run-limits.ts';
 export type { RunLimits } from './run-limits.ts';
 export { Semaphore } from './semaphore.ts';
-export type { Release, SemaphoreOptions } from './semaphore.ts';
+export type { SemaphoreOptions } from './semaphore.ts';
 export { toolCallLimit } from './tool-call-limit.ts';
 export type { ToolCallLimitOptions } from './tool-call-limit.ts';

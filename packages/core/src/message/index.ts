@@ -33,7 +33,7 @@ export type {
   ToolUse,
 } from './msg.ts';
 export { sourcesOf } from './provider-metadata.ts';
-export type { DataPart, HostedTool } from './provider-metadata.ts';
+export type { DataPart } from './provider-metadata.ts';
 export { contextSection, documentsText } from './retrieved-document.ts';
 export type { RetrievedDocument } from './retrieved-document.ts';
 export { shortenResults, startOfTexts } from './conversation/shorten-results.ts';

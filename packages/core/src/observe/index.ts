@@ -7,7 +7,6 @@ export type {
   Metrics,
   MetricsOptions,
   ModelMetric,
-  RunLabels,
   ToolMetric,
 } from './metrics.ts';
 export { traceChanges } from './trace-changes.ts';

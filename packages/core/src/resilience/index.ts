@@ -14,7 +14,7 @@ export { modelTimeout } from './model-timeout.ts';
 export type { ModelTimeoutOptions } from './model-timeout.ts';
 export { replyCache } from './reply-cache.ts';
 export type { CacheLookup, ReplyCacheOptions } from './reply-cache.ts';
-export type { RetryDelayOptions, RetryInfo } from './retry-delay.ts';
+export type { RetryInfo } from './retry-delay.ts';
 export { retry } from './retry.ts';
 export type { RetryOptions } from './retry.ts';
 export { toolRetry } from './tool-retry.ts';

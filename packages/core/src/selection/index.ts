@@ -3,7 +3,7 @@ export type { ToolCategory } from './by-category.ts';
 export { byModel } from './by-model.ts';
 export type { ByModelOptions } from './by-model.ts';
 export { bySimilarity } from './by-similarity.ts';
-export type { BySimilarityOptions, Embed, Embedding } from './by-similarity.ts';
+export type { BySimilarityOptions, Embed } from './by-similarity.ts';
 export { byWords } from './by-words.ts';
 export type { ByWordsOptions } from './by-words.ts';
 export { selectTools } from './select-tools.ts';

@@ -1,5 +1,5 @@
 export { agentTool } from './agent-tool.ts';
-export type { AgentToolOptions, ChildAgent, ChildFactory, ChildSession } from './agent-tool.ts';
+export type { AgentToolOptions, ChildAgent, ChildFactory } from './agent-tool.ts';
 export type {
   HandOff,
   HandOffAgent,

@@ -5,10 +5,4 @@ export type { Checkpoint } from './checkpoints.ts';
 export { appendKey, mergeKey, replaceKey } from './state-key.ts';
 export type { StateKey } from './state-key.ts';
 export { stateKeys } from './state-keys.ts';
-export type {
-  SessionState,
-  StateKeys,
-  StateKeysOptions,
-  StateMiddleware,
-  StateSource,
-} from './state-keys.ts';
+export type { StateKeys, StateKeysOptions, StateMiddleware, StateSource } from './state-keys.ts';

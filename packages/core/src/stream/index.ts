@@ -1,4 +1,4 @@
-export type { AgentData, AgentTools, ToolProgress } from './agent-tools.ts';
+export type { AgentData, AgentTools } from './agent-tools.ts';
 export { answerEnding, replyEnding } from './answer-ending.ts';
 export type { AnswerEnding } from './answer-ending.ts';
 export { JsonReader } from './object/json-reader.ts';

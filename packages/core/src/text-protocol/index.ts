@@ -1,12 +1,6 @@
 export { checkAnswers } from './check-answers.ts';
 export type { CheckAnswersOptions } from './check-answers.ts';
-export type {
-  CheckAnswer,
-  ParsedReply,
-  ReplyContext,
-  ReplyParser,
-  TextCall,
-} from './parsed-reply.ts';
+export type { CheckAnswer, ParsedReply, ReplyParser, TextCall } from './parsed-reply.ts';
 export { parseToolCalls } from './reply-reader.ts';
 export type { ParseContext } from './reply-reader.ts';
 export { textToolCalls } from './text-tool-calls.ts';

@@ -1,6 +1,5 @@
 export { abortable, onAbort } from './abort.ts';
 export { Deadline } from './deadline.ts';
-export type { HaltReason } from './halt.ts';
 export { monotonicNow } from './monotonic.ts';
 export { retryableOnce } from './retryable-once.ts';
 export { syncValue } from './sync-value.ts';

@@ -1,7 +1,10 @@
 import { createMessage, toolResultsOf, type Decision, type Msg } from '@isoloop/core';
 import { clientTextError, jsonClientText, type ClientText } from '@isoloop/core/host';
 
-/** Returns the texts of decisions, as messages for the guards. A changed decision replaces the one in the list. */
+/**
+ * Returns the texts of decisions, as messages for the guards. A changed decision replaces the one
+ * in the list.
+ */
 export function decisionTexts(decisions: Decision[]): readonly ClientText[] {
   return decisions.flatMap((decision, index) => {
     const replace = (part: object): void => {

@@ -5,7 +5,6 @@ import {
   typedTransport,
   type AgentData,
   type AgentTools,
-  type ToolProgress,
 } from '@isoloop/core/stream';
 import { isToolUIPart, readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
 import { expect, expectTypeOf, test } from 'vitest';
@@ -23,6 +22,7 @@ import {
 import { keepDataParts, evictLargeResults } from '@isoloop/core/results';
 import { joinTools, Toolkit } from '@isoloop/core/tool';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import type { ToolProgress } from '../agent-tools.ts';
 
 interface Forecast {
   readonly city: string;
