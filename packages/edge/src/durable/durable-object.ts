@@ -14,39 +14,37 @@ export function durableObject(settings: HandlerSettings): AgentSessionClass {
   // in any runtime.
   return class AgentSession {
     readonly #host: ObjectHost;
-    readonly #index: UserList;
+    readonly #list: UserList;
 
     constructor(ctx: DurableObjectState, env: object) {
       addSecretsOf(settings, env);
       this.#host = new ObjectHost(ctx.storage, env, settings);
-      this.#index = new UserList(ctx.storage);
+      this.#list = new UserList(ctx.storage);
     }
 
     async fetch(request: Request): Promise<Response> {
       const sessionRequest = await request.json<SessionRequest>();
-      return answerRequest(sessionRequest, () => this.#answer(sessionRequest));
+      const { command } = sessionRequest;
+      return answerRequest(sessionRequest, async () => {
+        switch (command.type) {
+          case 'turn':
+            return this.#host.turn(sessionRequest, command);
+          case 'list':
+            return Response.json({ chats: this.#list.page(command) });
+          case 'put-in-list':
+            this.#list.put(command.session);
+            return noContent();
+          case 'take-from-list':
+            this.#list.remove(command.sessionId);
+            return noContent();
+          default:
+            return answerCommand(this.#host, sessionRequest);
+        }
+      });
     }
 
     alarm(): Promise<void> {
       return this.#host.alarm();
-    }
-
-    async #answer(request: SessionRequest): Promise<Response> {
-      const { command } = request;
-      switch (command.type) {
-        case 'turn':
-          return this.#host.turn(request, command);
-        case 'list':
-          return Response.json({ chats: this.#index.list(command) });
-        case 'put-in-list':
-          this.#index.put(command.session);
-          return noContent();
-        case 'take-from-list':
-          this.#index.remove(command.sessionId);
-          return noContent();
-        default:
-          return answerCommand(this.#host, request);
-      }
     }
   };
 }

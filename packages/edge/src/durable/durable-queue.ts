@@ -70,9 +70,35 @@ export class DurableQueue implements TurnQueue {
   }
 
   add(turn: NewTurn, state: TurnState = { hasBegun: false, attempts: 0 }): QueuedTurn {
-    const id = this.#insert(JSON.stringify(turn), state);
+    const { hasBegun, attempts } = state;
+    const { sql } = this.#storage;
+    const { size, lastId, rowCount } = this.#numbers;
+    const isEmpty = size === 0;
+    // A message that waits counts as a change, so that the session does not expire with it.
+    const changedAt = isEmpty ? this.changedAt : Math.max(this.changedAt, Date.now());
+    // The first turn of the queue overwrites the last ended one.
+    const id = isEmpty ? (lastId ?? 1) : (lastId ?? 0) + 1;
+    const bytes = new TextEncoder().encode(JSON.stringify(turn));
+    const pieceCount = Math.ceil(bytes.length / pieceBytes);
+    // Only the first piece of a turn has its state.
+    const firstColumns = [Number(hasBegun), attempts, changedAt];
+    const insertSql = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
+    this.#write(Math.max(rowCount, pieceCount), () => {
+      if (isEmpty && rowCount > 1) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
+      for (let from = 0; from < bytes.length; from += pieceBytes) {
+        const piece = bytes.slice(from, from + pieceBytes);
+        const columns = from === 0 ? firstColumns : [null, null, null];
+        sql.exec(insertSql, id, from, ...columns, piece);
+      }
+    });
+    this.#numbers = {
+      rowCount: isEmpty ? pieceCount : rowCount + pieceCount,
+      size: size + 1,
+      lastId: id,
+      changedAt,
+    };
     const queuedTurn = { ...turn, ...state, id };
-    if (this.size === 1) this.#firstTurn = queuedTurn;
+    if (isEmpty) this.#firstTurn = queuedTurn;
     return queuedTurn;
   }
 
@@ -179,37 +205,6 @@ export class DurableQueue implements TurnQueue {
   #rows(order: string): readonly Row[] {
     const query = `SELECT turn AS id, begun, attempts ${unfinishedTurns} ${order}`;
     return this.#storage.sql.exec<Row>(query).toArray();
-  }
-
-  /** Inserts a turn after all others and returns its id. */
-  #insert(json: string, { hasBegun, attempts }: TurnState): number {
-    const { sql } = this.#storage;
-    const { size, lastId, rowCount } = this.#numbers;
-    const isEmpty = size === 0;
-    // A message that waits counts as a change, so that the session does not expire with it.
-    const changedAt = isEmpty ? this.changedAt : Math.max(this.changedAt, Date.now());
-    // The first turn of the queue overwrites the last ended one.
-    const id = isEmpty ? (lastId ?? 1) : (lastId ?? 0) + 1;
-    const bytes = new TextEncoder().encode(json);
-    const pieceCount = Math.ceil(bytes.length / pieceBytes);
-    // Only the first piece of a turn has its state.
-    const firstState = [Number(hasBegun), attempts, changedAt];
-    const insertSql = 'INSERT OR REPLACE INTO isoloop_queue VALUES (?, ?, ?, ?, ?, ?)';
-    this.#write(Math.max(rowCount, pieceCount), () => {
-      if (isEmpty && rowCount > 1) sql.exec('DELETE FROM isoloop_queue WHERE turn < ?', id);
-      for (let from = 0; from < bytes.length; from += pieceBytes) {
-        const piece = bytes.slice(from, from + pieceBytes);
-        const state = from === 0 ? firstState : [null, null, null];
-        sql.exec(insertSql, id, from, ...state, piece);
-      }
-    });
-    this.#numbers = {
-      rowCount: isEmpty ? pieceCount : rowCount + pieceCount,
-      size: size + 1,
-      lastId: id,
-      changedAt,
-    };
-    return id;
   }
 
   /** Writes as a whole. A single row needs no transaction, which would cost more than the write. */

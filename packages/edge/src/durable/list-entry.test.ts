@@ -34,10 +34,10 @@ test('a list whose object has the table of an earlier version is empty and can b
       created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID`);
     storage.sql.exec("INSERT INTO isoloop_chats VALUES ('old', NULL, 1, 1)");
     const list = new UserList(storage);
-    expect(list.list({ limit: 9 })).toEqual([]);
+    expect(list.page({ limit: 9 })).toEqual([]);
     const chat = { sessionId: 'new', createdAt: 2, updatedAt: 2 };
     list.put(chat);
-    expect(list.list({ limit: 9 })).toEqual([chat]);
+    expect(list.page({ limit: 9 })).toEqual([chat]);
   });
 });
 
@@ -95,7 +95,7 @@ test('SessionIndex creates its table once, with the first entry', async () => {
     const index = new UserList({ sql: { exec } } as DurableObjectStorage);
     for (const sessionId of ['a', 'b', 'a']) index.put({ sessionId, createdAt: 1, updatedAt: 2 });
     expect(statements).toEqual(['CREATE', 'INSERT', 'INSERT', 'INSERT']);
-    expect(index.list({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
+    expect(index.page({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
   });
 });
 
@@ -106,7 +106,7 @@ test('a page of the session list includes all sessions with the same time as its
       index.put({ sessionId, createdAt: 1, updatedAt });
     const page = (options: SessionListOptions): string =>
       index
-        .list(options)
+        .page(options)
         .map(({ sessionId }) => sessionId)
         .join('');
     expect([

@@ -14,7 +14,7 @@ export class UserList {
   }
 
   /** Returns a page of the conversations, the most recently changed first. */
-  list(options: SessionListOptions): readonly ListedSession[] {
+  page(options: SessionListOptions): readonly ListedSession[] {
     if (!this.#exists) return [];
     const query = `SELECT session_id AS sessionId, title, created_at AS createdAt,
       updated_at AS updatedAt FROM isoloop_sessions ORDER BY updated_at DESC, session_id`;

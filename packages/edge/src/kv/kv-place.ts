@@ -69,7 +69,7 @@ function openIn(kv: KVNamespace, setup: MemorySetup): Memory {
 }
 
 /** The list of a user's conversations in KV. */
-export class KvSessionList implements StoredSessionList {
+class KvSessionList implements StoredSessionList {
   readonly #store: KvStore;
   readonly #user: string;
   readonly #titles: KvTitles;

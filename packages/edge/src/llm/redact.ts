@@ -21,7 +21,7 @@ export function redactStream(secrets: readonly string[]): TransformStream<Uint8A
 }
 
 /** `secrets`: texts that are not empty, the longest first, because one may contain another. */
-export function redactText(text: string, secrets: readonly string[]): string {
+function redactText(text: string, secrets: readonly string[]): string {
   return secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text);
 }
 

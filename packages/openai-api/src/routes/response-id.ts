@@ -8,13 +8,13 @@ import type { OpenAiFormat } from '../request/completion-answer.ts';
  * Returns the id that identifies a turn's input in the session's log. For messages, this is the id
  * of the last message. For decisions, it is the id of the first decided tool call.
  */
-export function inputIdOf(request: TurnRequest): string {
+function inputIdOf(request: TurnRequest): string {
   if (request.kind === 'messages') return request.messages.at(-1)?.id ?? '';
   return request.kind === 'decide' ? (request.decisions[0]?.toolUseId ?? '') : '';
 }
 
 /** Returns whether a message is the input of a turn, or contains it. */
-export function isInput(message: Msg, inputId: string): boolean {
+function isInput(message: Msg, inputId: string): boolean {
   return (
     message.id === inputId || toolResultsOf(message).some(({ toolUseId }) => toolUseId === inputId)
   );
