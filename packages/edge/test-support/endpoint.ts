@@ -94,3 +94,9 @@ export function testEndpoint(
       }),
   };
 }
+
+/** Creates a request with an Authorization header, for functions that identify its sender. */
+export function asks(authorization?: string): Request {
+  const headers = authorization === undefined ? {} : { authorization };
+  return new Request('https://edge.test/', { headers });
+}

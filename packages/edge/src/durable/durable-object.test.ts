@@ -543,17 +543,3 @@ test('a session that never expires has no alarm while it is idle', async () => {
     .poll(() => runInDurableObject(session.stub, (_, { storage }) => storage.getAlarm()))
     .toBeNull();
 });
-
-test('createAgentHandler() rejects invalid session options', () => {
-  for (const wrong of [
-    { resumeAttempts: -1 },
-    { expireAfterMs: 0 },
-    { heartbeatMs: 90_000 },
-    { heartbeatMs: NaN },
-    { queuedTurns: -1 },
-  ]) {
-    expect(() => createAgentHandler({ agent: () => open([]) as never, sessions: wrong })).toThrow(
-      expect.objectContaining({ code: 'CONFIGURATION' }),
-    );
-  }
-});

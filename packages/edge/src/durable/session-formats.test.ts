@@ -471,19 +471,6 @@ test('a result of a client’s tool counts once, even if the isolate dies after 
   expect(messages.filter(({ role }) => role === 'tool').length).toBe(1);
 });
 
-test('a session in a Durable Object has no branches', async () => {
-  const session = open(['One.']);
-  await session.chat([ask('Hi')]);
-  const branches = await session.send(`/api/chat/${session.id}/branches`, {
-    headers: { 'x-isoloop-echo': 'x' },
-  });
-  expect([branches.status, await branches.json()]).toEqual([200, {}]);
-  expect(await codeOf(await session.send('/api/chat/a%2Fb/branches'))).toEqual([
-    400,
-    'INVALID_INPUT',
-  ]);
-});
-
 test('a page that reads a run shows one message', async () => {
   const rest = gate();
   const session = open([[{ text: 'Half an ' }, { wait: rest.passed, text: 'answer.' }], 'More.']);

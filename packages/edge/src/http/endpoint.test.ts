@@ -3,6 +3,7 @@ import { cors } from 'hono/cors';
 import { requestId } from 'hono/request-id';
 import { expect, test, vi } from 'vitest';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
+import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
 
 const question = {
   id: 'u1',
@@ -78,3 +79,63 @@ test('middleware of another app does not replace the headers of a response', asy
     'x-request-id': error.requestId,
   });
 });
+
+test('every response has headers against framing and caching', async () => {
+  const target = testEndpoint(['Hi.', 'Hi.'], {}, {});
+  const answers = [
+    await target.get('/healthz', ''),
+    await target.get('/v1/models'),
+    await target.get('/v1/models', ''),
+    await target.get('/api/chat/a/messages'),
+    await target.post('/api/run', { sessionId: crypto.randomUUID(), input: 'Hi' }),
+    await target.post('/v1/chat/completions', {
+      model: 'offline',
+      messages: [{ role: 'user', content: 'Hi' }],
+    }),
+  ];
+  for (const { headers } of answers) {
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/);
+  }
+  for (const answer of answers) await answer.text();
+});
+
+test.each(places)(
+  '%s: streams, errors and unknown paths have the security headers, too',
+  async (place) => {
+    const bound = boundEndpoint(place, ['Hi.'], {}, { cors: ['https://app.test'] });
+    const ui = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+    const answers = [
+      await bound.post('/api/chat', { id: bound.id, messages: [ui] }),
+      await bound.post('/api/chat', { id: bound.id, messages: [] }),
+      await bound.get(`/api/chat/${bound.id}/stream`),
+      await bound.get('/api/chats'),
+      await bound.post(`/api/chat/${bound.id}/interrupt`, {}),
+      await bound.fetch('/api/chat', {
+        method: 'OPTIONS',
+        headers: { origin: 'https://app.test', 'access-control-request-method': 'POST' },
+      }),
+      await bound.fetch('/api/chat', { method: 'PUT' }),
+      await bound.get('/nowhere'),
+      await bound.get('/v1/nowhere'),
+      await bound.post('/llm/v1/chat/completions', {}),
+      await bound.post('/api/chat', {}, ''),
+      await bound.post('/api/chat', {}, 'ann', { origin: 'https://evil.test' }),
+      await bound.fetch(`/api/chat/${bound.id}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${bound.user}` },
+      }),
+    ];
+    for (const answer of answers) {
+      const { headers } = answer;
+      expect(headers.get('x-content-type-options'), answer.url).toBe('nosniff');
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('cache-control')).toMatch(/^no-(store|cache)$/);
+      expect([...headers.keys()]).not.toContain('x-powered-by');
+      await answer.text();
+    }
+  },
+);

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
 import { readJson } from './request-body.ts';
+import { postRoutes } from '../../test-support/post-routes.ts';
+import { testEndpoint } from '../../test-support/endpoint.ts';
+import { llmProxy } from '../llm/llm-proxy.ts';
+import { refusalOf } from '../../test-support/refusals.ts';
 
 const maxBytes = 1_048_576;
 
@@ -111,3 +115,64 @@ test.each([
     });
   },
 );
+
+test.each([...postRoutes, '/api/chat/a/interrupt'])(
+  '%s: the endpoint stops reading a body without a length at the limit',
+  async (path) => {
+    const llm = llmProxy({
+      models: ['small'],
+      upstream: () => ({ fetch: () => Promise.reject(new Error('asked')) }),
+    });
+    const target = testEndpoint([], {}, { limits: { bodyBytes: 1000 }, llm });
+    let pulls = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => (pulls++, controller.enqueue(new Uint8Array(300).fill(32))),
+    });
+    const headers = { authorization: 'Bearer ann', 'content-type': 'application/json' };
+    const response = await target.fetch(path, { method: 'POST', headers, body });
+    expect([response.status, await response.json()]).toMatchObject([
+      413,
+      { error: { code: 'PAYLOAD_TOO_LARGE' } },
+    ]);
+    expect(pulls).toBeLessThan(12);
+  },
+);
+
+const question = { messages: [{ role: 'user', content: 'Hi' }], input: 'Hi', id: 'chat-1' };
+
+test.each([
+  ['/api/chat', 'createAgentHandler'],
+  ['/api/run', 'createAgentHandler'],
+  ['/v1/chat/completions', 'createAgentHandler'],
+  ['/v1/responses', 'createAgentHandler'],
+  ['/llm/v1/chat/completions', 'llmProxy'],
+  ['/llm/v1/responses', 'llmProxy'],
+])(
+  '%s: a model that is not listed gets the listed names and the place of the option: %s',
+  async (path, owner) => {
+    const target = testEndpoint(
+      [],
+      {},
+      {
+        models: ['small', 'large'],
+        llm: llmProxy({ models: ['small', 'large'], upstream: () => ({}) }),
+      },
+    );
+    const asked = path === '/api/run' ? { input: 'Hi', sessionId: 'chat-1' } : question;
+    const [status, error] = await refusalOf(target.post(path, { ...asked, model: 'gpt-5-mini' }));
+    expect([status, error.code]).toEqual([404, 'NOT_FOUND']);
+    expect(error.message).toContain('does not list the model "gpt-5-mini"');
+    expect(error.message).toContain('"small", "large"');
+    expect(error.message).toContain(`the option models of ${owner}.`);
+  },
+);
+
+test('a request to /v1 without a model gets the listed names', async () => {
+  const target = testEndpoint([], {}, { models: ['small'] });
+  const [status, error] = await refusalOf(target.post('/v1/chat/completions', question));
+  expect([status, error.param, error.message]).toEqual([
+    400,
+    'model',
+    expect.stringContaining('"small"'),
+  ]);
+});

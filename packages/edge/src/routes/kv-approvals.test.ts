@@ -7,13 +7,12 @@ import {
   type Tool,
 } from '@isoloop/core';
 import { agentTool } from '@isoloop/core/several';
-import { joinTools, Toolkit } from '@isoloop/core/tool';
+import { Toolkit, joinTools } from '@isoloop/core/tool';
 import { hasApprovalResponse } from '@isoloop/core/stream';
 import { approvals } from '@isoloop/core/approval';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
-import { testEndpoint } from '../../test-support/endpoint.ts';
 import { color, payments } from '../../../../test/claims/payments.ts';
 
 const strict = { approvals: undefined };
@@ -236,9 +235,4 @@ test('with a Durable Object bound, /v1 without a session answers, but does not r
   expect(await (await ask()).text()).toContain('Hello.');
   expect(await codeOf(await ask())).toEqual([409, 'PENDING_TOOL_CALLS']);
   expect(paid).toEqual([]);
-});
-
-test('an unknown value of `approvals` fails with CONFIGURATION', () => {
-  const open = (): unknown => testEndpoint([], {}, { approvals: 'once' as never });
-  expect(open).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

@@ -1,24 +1,72 @@
-import { expect, test } from 'vitest';
-import type { RateLimiter, AgentHandlerOptions } from '../settings/handler-options.ts';
-import { testEndpoint } from '../../test-support/endpoint.ts';
+import { expect, test, vi } from 'vitest';
+import type { AgentHandlerOptions, RateLimiter } from '../settings/handler-options.ts';
 import { bearerToken } from './bearer-token.ts';
+import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
 
-const token = 'the-token-of-ann-long-enough';
-
-/** Returns a limiter that allows `most` requests of each key, and the keys that it has counted. */
-function limiterOf(most: number) {
+/** Counts the requests of each key, as the platform's rate limiter does, and allows `most`. */
+function limiterOf(most: number): RateLimiter & { readonly keys: string[] } {
   const keys: string[] = [];
-  const limiter: RateLimiter = {
+  return {
+    keys,
     limit: async ({ key }) => {
       keys.push(key);
       return { success: keys.filter((each) => each === key).length <= most };
     },
   };
-  return { keys, limiter };
 }
 
+test('the endpoint counts the requests of each user with a limiter from a binding or from the options', async () => {
+  const bound = limiterOf(2);
+  const given = limiterOf(2);
+  const targets = [
+    testEndpoint([], {}, {}, { ...bindings, RATE_LIMITER: bound }),
+    testEndpoint([], {}, { rateLimit: () => given }),
+  ];
+  for (const target of targets) {
+    const statuses: number[] = [];
+    for (const user of ['ann', 'ann', 'ann', 'bob', ''])
+      statuses.push((await target.get('/v1/models', user)).status);
+    expect(statuses).toEqual([200, 200, 429, 200, 401]);
+    const refused = await target.get('/v1/models', 'ann');
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'LIMIT_EXCEEDED', type: 'rate_limit_error' },
+    });
+    expect((await target.get('/healthz', '')).status).toBe(200);
+  }
+  expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'login:', 'ann']);
+});
+
+test('the endpoint works with the platform’s own rate limiter', async () => {
+  const { RATE_LIMITER_TEST: own } = bindings as { readonly RATE_LIMITER_TEST?: RateLimiter };
+  expect(own).toBeDefined();
+  const target = testEndpoint([], {}, { rateLimit: () => own });
+  const user = crypto.randomUUID();
+  const statuses: number[] = [];
+  for (let index = 0; index < 4; index++)
+    statuses.push((await target.get('/v1/models', user)).status);
+  expect(statuses).toEqual([200, 200, 200, 429]);
+});
+
+test('the endpoint rejects all requests while its rate limiter fails', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const target = testEndpoint(
+    [],
+    {},
+    { rateLimit: () => ({ limit: () => Promise.reject(new Error('SECRET')) }) },
+  );
+  const response = await target.get('/v1/models');
+  expect([response.status, await response.text()]).toEqual([
+    503,
+    expect.not.stringContaining('SECRET'),
+  ]);
+  log.mockRestore();
+});
+
+const token = 'the-token-of-ann-long-enough';
+
 function endpointOf(most: number, options: Partial<AgentHandlerOptions> = {}) {
-  const { keys, limiter } = limiterOf(most);
+  const limiter = limiterOf(most);
   const target = testEndpoint(
     ['Hello.'],
     {},
@@ -40,7 +88,7 @@ function endpointOf(most: number, options: Partial<AgentHandlerOptions> = {}) {
     const response = await target.fetch(`https://edge.test${path}`, { headers });
     return [response.status, response.headers.get('retry-after')];
   };
-  return { keys, ask, target };
+  return { keys: limiter.keys, ask, target };
 }
 
 test('failed logins of one address share a limit, and then get 429', async () => {
@@ -72,6 +120,27 @@ test('failed logins do not lock out a user at the same address, and do not use u
   expect(keys.at(-1)).toBe('ann');
 });
 
+test('a failed login without an address is counted, whatever address a forged header claims', async () => {
+  const { keys, target } = endpointOf(9);
+  for (const headers of [
+    {},
+    { 'x-forwarded-for': '198.51.100.1' },
+    { 'x-real-ip': '198.51.100.2' },
+  ])
+    await target.fetch('https://edge.test/v1/models', { headers });
+  expect(keys).toEqual(['login:', 'login:', 'login:']);
+});
+
+test('a failed login gets 401 without a limiter, and requests to /healthz are not counted', async () => {
+  const { ask } = endpointOf(0, { rateLimit: () => undefined });
+  expect(await ask('Bearer wrong')).toEqual([401, null]);
+  const other = endpointOf(0);
+  expect([await other.ask(undefined, '203.0.113.9', '/healthz'), other.keys]).toEqual([
+    [200, null],
+    [],
+  ]);
+});
+
 test.for([
   ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', true],
   ['2001:db8::1', '2001:db8:0:0:9::1', true],
@@ -95,17 +164,6 @@ test.for(['/api/chats', '/api/chat/a/messages', '/v1/models'])(
   },
 );
 
-test('a failed login without an address is counted, whatever address a forged header claims', async () => {
-  const { keys, target } = endpointOf(9);
-  for (const headers of [
-    {},
-    { 'x-forwarded-for': '198.51.100.1' },
-    { 'x-real-ip': '198.51.100.2' },
-  ])
-    await target.fetch('https://edge.test/v1/models', { headers });
-  expect(keys).toEqual(['login:', 'login:', 'login:']);
-});
-
 test.for<readonly [string, Partial<AgentHandlerOptions>]>([
   ['that throws', { authorize: () => Promise.reject(new Error('down')) }],
   ['that names no user', { authorize: () => ({ user: '' }) }],
@@ -114,14 +172,4 @@ test.for<readonly [string, Partial<AgentHandlerOptions>]>([
   const { ask, keys } = endpointOf(0, options);
   expect((await ask('Bearer x', '203.0.113.9'))[0]).toBe(429);
   expect(keys).toEqual(['login:203.0.113.9']);
-});
-
-test('a failed login gets 401 without a limiter, and requests to /healthz are not counted', async () => {
-  const { ask } = endpointOf(0, { rateLimit: () => undefined });
-  expect(await ask('Bearer wrong')).toEqual([401, null]);
-  const other = endpointOf(0);
-  expect([await other.ask(undefined, '203.0.113.9', '/healthz'), other.keys]).toEqual([
-    [200, null],
-    [],
-  ]);
 });
