@@ -9,7 +9,7 @@ import {
 import type { TurnRequest } from '@isoloop/core/host';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { expect, test, vi } from 'vitest';
-import { DurableStore } from './durable-store.ts';
+import { DurableStore } from '../durable/durable-store.ts';
 import {
   ask,
   gate,
@@ -20,7 +20,7 @@ import {
   type Session,
 } from '../../test-support/session-client.ts';
 import { pay } from '../../test-support/plain-tools.ts';
-import { DurableQueue } from './durable-queue.ts';
+import { DurableQueue } from '../durable/durable-queue.ts';
 import { killBusyObject, killObject } from '../../test-support/kill-objects.ts';
 
 // An isolate dies just before the run of a turn (one request to the session) begins, or just after
