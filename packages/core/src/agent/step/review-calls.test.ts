@@ -106,6 +106,15 @@ test('a call with a result gets it, and a pending call stays open until the deci
   expect(await reviewCalls(run, run.calls.open)).toHaveLength(1);
 });
 
+test('a call that a person rejected does not run, also without middleware for decisions', async () => {
+  const { run, results } = await runWith({}, [one]);
+  run.calls.suspend(one, { suspended: true, kind: 'approval' });
+  const decision = { toolUseId: 'one', type: 'reject', reason: 'Too dear.' } as const;
+  run.calls.applyNotes([{ kind: 'decision', decision }]);
+  expect(await reviewCalls(run, run.calls.open)).toEqual([]);
+  expect(results()).toMatchObject([{ toolUseId: 'one', state: 'denied' }]);
+});
+
 test.each([
   ['is interrupted', 'never', { state: 'interrupted' }],
   ['asks a person with `replay: ask`', 'ask', undefined],
