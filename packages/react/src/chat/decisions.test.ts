@@ -1,5 +1,6 @@
-import type { UIMessage } from '@isoloop/react';
+import { agentEndpoint, type UIMessage } from '@isoloop/react';
 import { expect, test } from 'vitest';
+import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
 import { HeldSource } from '../../../web-worker/test-support/held-source.ts';
 import { linesOf, mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
 
@@ -71,4 +72,17 @@ test('a decision that is made while an answer arrives is sent at its end', async
   ]);
   await answer(chat, 'c2');
   expect(source.requests).toHaveLength(2);
+});
+
+test('the agent of an endpoint answers decisions that are made at once without an error', async () => {
+  const toolCalls = ['one', 'two'].map((id) => ({ id, name: 'send' }));
+  const { fetch } = new ChatEndpoint([{ toolCalls }, 'Done.']);
+  const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(2);
+  await Promise.all(view.chat().approvals.map((approval) => approval.approve()));
+  await expect.poll(() => linesOf(view)[1]).toContain('Done.');
+  await expect.poll(() => view.chat().isBusy).toBe(false);
+  expect(view.chat().error).toBeUndefined();
 });
