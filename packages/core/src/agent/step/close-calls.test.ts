@@ -98,6 +98,14 @@ test('interruptOpenCalls() closes each call, with the result that a person decid
   expect(roles).toEqual(['assistant', 'tool', 'tool', 'user']);
 });
 
+test('interruptOpenCalls() tells about a call as the hooks left it', async () => {
+  const { run, events } = await runWith();
+  const changedCall = { ...one, input: { sum: 2 } };
+  run.calls.markReady(run.calls.open[0]!, changedCall);
+  await interruptOpenCalls(run);
+  expect(events).toMatchObject([{ toolUse: changedCall }, { toolUse: two }]);
+});
+
 test('interruptOpenCalls() of a run that the log does not know changes nothing', async () => {
   const { run, status, results } = await runWith();
   status.openRunId = 'earlier';
