@@ -1,7 +1,7 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import { onAbort } from '../abort.ts';
 import type { Halting } from '../halt.ts';
-import { InnerStep } from './inner-step.ts';
+import { BoundedStep } from './bounded-step.ts';
 import { NestedSteps } from './nested-steps.ts';
 import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';
 
@@ -57,7 +57,7 @@ export class BoundedWaits {
     begin: (next: (input: In) => Promise<Out>) => Promise<Out>,
     check: (value: Out) => void,
   ): Promise<Out> {
-    const inner = new InnerStep(next, () => {
+    const inner = new BoundedStep(next, () => {
       this.#run.ending.fail(misconfigured(`${where} may call next() once.`));
       return this.#run.ending.signal.reason;
     });
@@ -77,7 +77,7 @@ export class BoundedWaits {
   async #outcomeOf<In, Out>(
     where: string,
     work: Promise<Out>,
-    inner: InnerStep<In, Out>,
+    inner: BoundedStep<In, Out>,
     check: (value: Out) => void,
   ): Promise<Out> {
     const error = await errorOf(work);

@@ -1,7 +1,7 @@
 import { markHandled } from '../mark-handled.ts';
 
 /** The step inside a wrapper. The wrapper may begin it once, and only before it ends itself. */
-export class InnerStep<In, Out> {
+export class BoundedStep<In, Out> {
   readonly #step: (input: In) => Promise<Out>;
   readonly #refusal: () => unknown;
   #isClosed = false;

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import { InnerStep } from './inner-step.ts';
+import { BoundedStep } from './bounded-step.ts';
 
 const refused = new Error('refused');
 
 test('a step inside a wrapper runs until it settles, also with an error', async () => {
   let fail!: (error: Error) => void;
-  const step = new InnerStep(
+  const step = new BoundedStep(
     () => new Promise<string>((_resolve, reject) => (fail = reject)),
     () => refused,
   );
@@ -21,10 +21,10 @@ test('a step inside a wrapper runs until it settles, also with an error', async 
 
 test('a second begin is refused, and so is one after the end of the wrapper', async () => {
   const inner = vi.fn(async (input: string) => input);
-  const step = new InnerStep(inner, () => refused);
+  const step = new BoundedStep(inner, () => refused);
   expect(await step.begin('one')).toBe('one');
   await expect(step.begin('two')).rejects.toBe(refused);
-  const late = new InnerStep(inner, () => refused);
+  const late = new BoundedStep(inner, () => refused);
   late.close();
   await expect(late.begin('late')).rejects.toBe(refused);
   expect(inner.mock.calls).toEqual([['one']]);
