@@ -7,7 +7,7 @@ export type {
   UseAgentChatOptions,
 } from './hooks/use-agent-chat.ts';
 export { useMovableSession } from './hooks/use-movable-session.ts';
-export type { MovableSessions } from './hooks/moving-page.ts';
+export type { SessionMover } from './hooks/moving-page.ts';
 export type { MovableSession, UseMovableSessionOptions } from './hooks/use-movable-session.ts';
 export { useOperatorMessages } from './hooks/use-operator-messages.ts';
 export type { UseOperatorMessagesOptions } from './hooks/use-operator-messages.ts';

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 
 /** Conversations that move between places: the result of `movableSessions()`. */
-export interface MovableSessions<N extends string, Options = unknown> {
+export interface SessionMover<N extends string, Options = unknown> {
   moveTo(sessionId: string, name: N, options?: Options): Promise<void>;
   whereIs(sessionId: string): Promise<N | undefined>;
   watch(sessionId: string, listener: (name: N) => void): () => void;
@@ -18,7 +18,7 @@ export interface MovingState<N extends string> {
 }
 
 export interface MovingPageOptions<N extends string, Options> {
-  readonly sessions: MovableSessions<N, Options>;
+  readonly sessions: SessionMover<N, Options>;
   readonly sessionId: string;
   /** Place of a new conversation. */
   readonly initial: N;

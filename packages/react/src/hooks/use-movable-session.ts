@@ -7,7 +7,7 @@ import {
   type OptionTable,
 } from '@isoloop/core/options';
 import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react';
-import { MovingPage, type MovingState, type MovableSessions } from './moving-page.ts';
+import { MovingPage, type MovingState, type SessionMover } from './moving-page.ts';
 
 /** Where a conversation begins, and what the page does after a move. */
 export interface UseMovableSessionOptions<N extends string> {
@@ -46,7 +46,7 @@ export interface MovableSession<N extends string, Options = unknown> extends Mov
  * const { place, moveTo, follow } = useMovableSession(sessions, 'notes', { initial: 'tab' });
  */
 export function useMovableSession<N extends string, Options = unknown>(
-  sessions: MovableSessions<N, Options>,
+  sessions: SessionMover<N, Options>,
   sessionId: string,
   options: UseMovableSessionOptions<N>,
 ): MovableSession<N, Options> {
