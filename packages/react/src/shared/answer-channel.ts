@@ -1,7 +1,7 @@
 import { typedMessages, type UiChunk, type UIMessage } from '@isoloop/core/stream';
 import type { AgentSessionEntry, AnswerBatches } from '@isoloop/core/host';
 import { FollowedAnswer, type AnswerStart } from './followed-answer.ts';
-import { takeLock, type Release } from './held-lock.ts';
+import { takeLock, type ReleaseLock } from './held-lock.ts';
 import { onVisibility } from './page-life.ts';
 
 /** Message between the tabs. */
@@ -109,7 +109,7 @@ export class AnswerChannel {
    */
   async connect(
     signal: AbortSignal,
-    read: (release?: Release) => Promise<AnswerBatches | undefined>,
+    read: (release?: ReleaseLock) => Promise<AnswerBatches | undefined>,
   ): Promise<AnswerBatches | undefined> {
     this.#shownStart = undefined;
     if (this.#readable) return this.#follow(this.#readable, signal);
@@ -173,7 +173,7 @@ export class AnswerChannel {
   }
 
   /** Returns the lock, or nothing when an answer has arrived, the page is hidden or locks fail. */
-  async #lockOrAnswer(signal: AbortSignal): Promise<Release | undefined> {
+  async #lockOrAnswer(signal: AbortSignal): Promise<ReleaseLock | undefined> {
     const waiting = new AbortController();
     const stop = (): void => waiting.abort();
     signal.addEventListener('abort', stop, { signal: waiting.signal });

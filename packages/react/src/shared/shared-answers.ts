@@ -1,6 +1,6 @@
 import type { AnswerBatches } from '@isoloop/core/host';
 import { AnswerChannel } from './answer-channel.ts';
-import type { Release } from './held-lock.ts';
+import type { ReleaseLock } from './held-lock.ts';
 import type { OpenedAnswer } from './opened-answer.ts';
 import { SharedReading } from './shared-reading.ts';
 
@@ -20,7 +20,7 @@ export class SharedAnswers {
   }
 
   /** Reads an answer, and shares it. `release` returns the lock of the reader. */
-  read(opened: OpenedAnswer, release?: Release): AnswerBatches {
+  read(opened: OpenedAnswer, release?: ReleaseLock): AnswerBatches {
     return new SharedReading(this.channel, opened, release).pass();
   }
 

@@ -2,7 +2,7 @@ import type { UiChunk, UIMessage } from '@isoloop/core/stream';
 import type { AnswerBatches } from '@isoloop/core/host';
 import type { AnswerChannel, OwnReading } from './answer-channel.ts';
 import type { AnswerStart } from './followed-answer.ts';
-import { takeLock, type Release } from './held-lock.ts';
+import { takeLock, type ReleaseLock } from './held-lock.ts';
 import { onVisibility, untilVisible } from './page-life.ts';
 import type { OpenedAnswer } from './opened-answer.ts';
 
@@ -24,7 +24,7 @@ export class SharedReading implements OwnReading {
   readonly #chunks: UiChunk[] = [];
   #start: AnswerStart | undefined;
   /** Absent: the reading takes the lock with the first chunk. */
-  #release: Release | undefined;
+  #release: ReleaseLock | undefined;
   /** Aborts when the page is shown or hidden, or when the reading ends. */
   #changing = new AbortController();
   /**
@@ -35,7 +35,7 @@ export class SharedReading implements OwnReading {
   /** Whether this tab posts the chunks. */
   #isLeading = false;
 
-  constructor(channel: AnswerChannel, answer: OpenedAnswer, release?: Release) {
+  constructor(channel: AnswerChannel, answer: OpenedAnswer, release?: ReleaseLock) {
     this.#channel = channel;
     this.#answer = answer;
     this.#release = release;
@@ -183,7 +183,7 @@ function jsonOf(message: UIMessage | undefined): UIMessage | undefined {
 }
 
 /** Returns one of the places of hidden tabs, or `undefined` if others have all of them. */
-async function hiddenSlot(): Promise<Release | undefined> {
+async function hiddenSlot(): Promise<ReleaseLock | undefined> {
   for (let place = 0; place < maxHidden; place += 1) {
     const release = await takeLock(`isoloop:hidden:${place}`, { ifAvailable: true });
     if (release) return release;
