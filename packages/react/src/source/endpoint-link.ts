@@ -9,7 +9,7 @@ import { valueFor } from '@isoloop/core/endpoint';
 import { latestMessages, typedMessages, type UIMessage } from '@isoloop/core/stream';
 import type { Endpoint } from './endpoint-agent.ts';
 import { answerBatches } from './endpoint-stream.ts';
-import { channelOf, deletedMessage, routesOf, type Routes } from './endpoint-routes.ts';
+import { channelOf, deletedMessage, routesOf, type EndpointRoutes } from './endpoint-routes.ts';
 import { OfflineRequest } from './offline-request.ts';
 import type { AnswerStart } from '../shared/followed-answer.ts';
 import type { OpenedAnswer } from '../shared/opened-answer.ts';
@@ -33,7 +33,7 @@ class EndpointLink implements AgentLink {
   readonly #sessionId: string;
   readonly #latest: () => Endpoint;
   readonly #api: string;
-  readonly #routes: Routes;
+  readonly #routes: EndpointRoutes;
   readonly #path: string;
   /** The endpoint does not announce a new turn. This channel tells the browser's other tabs. */
   readonly #otherTabs: BroadcastChannel;

@@ -50,7 +50,7 @@ interface EndpointRequest {
 }
 
 /** Routes of an endpoint. Its methods reject with the error of the endpoint. */
-export interface Routes {
+export interface EndpointRoutes {
   readonly pathOf: (sessionId: string) => string;
   readonly ask: (url: string, request?: EndpointRequest) => Promise<Response>;
   readonly messages: (sessionId: string) => Promise<UIMessage[]>;
@@ -78,12 +78,12 @@ export function routesOf(
   api: string,
   latest: () => AgentEndpointOptions,
   onAnswer?: (answer: Response) => void | Promise<void>,
-): Routes {
+): EndpointRoutes {
   const pathOf = (sessionId: string): string => {
     checkId(sessionId, 'sessionId', 'CONFIGURATION');
     return `${api}/${encodeURIComponent(sessionId)}`;
   };
-  const ask: Routes['ask'] = async (
+  const ask: EndpointRoutes['ask'] = async (
     url,
     { method = 'GET', body, headers, signal, waitMs = 0 } = {},
   ) => {
@@ -102,7 +102,7 @@ export function routesOf(
     }
     throw await endpointError(response, url);
   };
-  const conversation: Routes['conversation'] = async (sessionId) => {
+  const conversation: EndpointRoutes['conversation'] = async (sessionId) => {
     const answer = await ask(`${pathOf(sessionId)}/messages`);
     return (await answer.json()) as StoredConversation;
   };

@@ -1,6 +1,6 @@
 import type { AgentSessionEntry, StoredSessions } from '@isoloop/core/host';
 import type { AnswerChannel } from '../shared/answer-channel.ts';
-import { channelOf, deletedMessage, type Routes } from './endpoint-routes.ts';
+import { channelOf, deletedMessage, type EndpointRoutes } from './endpoint-routes.ts';
 import { sharedList } from '../shared/shared-list.ts';
 
 /**
@@ -9,7 +9,7 @@ import { sharedList } from '../shared/shared-list.ts';
  */
 export function endpointSessions(
   api: string,
-  { pathOf, ask, messages }: Routes,
+  { pathOf, ask, messages }: EndpointRoutes,
   channel: AnswerChannel | undefined,
 ): StoredSessions {
   const load = async (): Promise<readonly AgentSessionEntry[]> => {
