@@ -12,7 +12,7 @@ export interface WorkerChatTransportOptions {
 }
 
 /** Fields of AI SDK's `UIMessage` that the page reads. The worker checks all fields. */
-export interface SentMessage {
+export interface TransportMessage {
   readonly id: string;
   readonly role: string;
   readonly parts: readonly object[];
@@ -35,7 +35,7 @@ export interface WorkerChatTransport {
   readonly resumeStreamIsReplay: true;
   sendMessages(options: {
     readonly trigger: 'submit-message' | 'regenerate-message';
-    readonly messages: readonly SentMessage[];
+    readonly messages: readonly TransportMessage[];
     readonly messageId?: string | undefined;
     readonly abortSignal: AbortSignal | undefined;
   }): Promise<ReadableStream<UiChunk>>;
