@@ -19,7 +19,7 @@ export interface AgentTimelineEvent {
 const maxEvents = 400;
 
 /** Events of a chat's runs. A resumed stream repeats its turn from the start. */
-export class RunEvents {
+export class TimelineEvents {
   /** The latest events. Is replaced at each event. */
   list: readonly AgentTimelineEvent[] = [];
   /** Ids of the runs whose events the chat has read. */

@@ -1,6 +1,6 @@
 import type { AgentSessionEntry, QueuedMessage } from '@isoloop/core/host';
 import type { DataUIPart, UIMessage } from '@isoloop/core/stream';
-import { RunEvents, type AgentTimelineEvent } from './agent-events.ts';
+import { TimelineEvents, type AgentTimelineEvent } from './agent-events.ts';
 import type { ChatState } from './chat.ts';
 import { ChatComponents } from './chat-components.ts';
 import { withChanges } from './is-equal.ts';
@@ -24,7 +24,7 @@ export interface AgentChatState {
 export class ChatStore {
   state: AgentChatState;
   readonly components: ChatComponents = new ChatComponents((error) => this.set({ error }));
-  readonly runEvents: RunEvents = new RunEvents();
+  readonly runEvents: TimelineEvents = new TimelineEvents();
   readonly #listeners: Set<() => void> = new Set();
 
   constructor(...initial: Parameters<typeof initialState>) {
