@@ -52,7 +52,7 @@ export function applyNote(calls: Map<string, CallState>, note: LogNote): void {
 }
 
 /** Returns the ids of the tool calls that are open according to a note. */
-export function callsOf(record: LogRecord): readonly string[] {
+export function notedCallIds(record: LogRecord): readonly string[] {
   switch (record.kind) {
     case 'call-started':
       return [record.toolUseId];

@@ -6,7 +6,7 @@ import { inRequestOrder, openToolUses, orderFrom } from '../../message/conversat
 import { interruptedResult } from '../../tool/tool-call.ts';
 import { endedCallsIn, endedCallsKey, listedCalls } from '../move/ended-calls.ts';
 import { titleKey } from '../store/storage-keys.ts';
-import { applyMessage, applyNote, callsOf } from './call-notes.ts';
+import { applyMessage, applyNote, notedCallIds } from './call-notes.ts';
 import { hasLostStart, isStart, resultIdsIn, withoutStrayResults } from './lost-start.ts';
 import { recordsOf, type Flushes, type LogRecord } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
@@ -118,7 +118,7 @@ export class SessionFold implements SessionView {
 
   #applyAfterLoss(record: LogRecord, uncertainIds: Set<string>): void {
     if (record.kind !== 'message') {
-      for (const id of callsOf(record)) uncertainIds.delete(id);
+      for (const id of notedCallIds(record)) uncertainIds.delete(id);
       this.#apply(record);
       return;
     }
