@@ -49,7 +49,7 @@ export function eventStreamResponse(
     } catch (error) {
       onError?.(error);
     }
-    return { text: text + endOf(kind), isLast: true };
+    return { text: text + streamEnd(kind), isLast: true };
   };
 
   const next = async () => {
@@ -60,7 +60,7 @@ export function eventStreamResponse(
 }
 
 /** Returns the last text of a stream. An object needs none. */
-export function endOf(kind: string): string {
+export function streamEnd(kind: string): string {
   return kind === 'object' ? '' : 'data: [DONE]\n\n';
 }
 

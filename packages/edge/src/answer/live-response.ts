@@ -4,7 +4,7 @@ import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
 import type { Context } from 'hono';
 import type { EncodeBatch, LiveTurn } from '../settings/openai-routes.ts';
 import { batchesAfter } from './batches-after.ts';
-import { awaitOpening, endOf, eventStreamResponse, toText } from './event-stream.ts';
+import { awaitOpening, streamEnd, eventStreamResponse, toText } from './event-stream.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { openInTime } from '../http/open-in-time.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
@@ -102,7 +102,7 @@ export async function openTurn(
       const encode = await encoderOf(undefined, { format, settings });
       const error = new AgentError(code, message).toJSON();
       const texts = encode([eventWith({ type: 'error', error })]).map(toText);
-      return texts.join('') + endOf(kind);
+      return texts.join('') + streamEnd(kind);
     },
   });
 }

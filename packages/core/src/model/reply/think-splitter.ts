@@ -1,5 +1,5 @@
 import type { ModelDelta } from '../chat-model.ts';
-import { allTags, endOf, ThinkTags, type TagReader } from './think-tags.ts';
+import { allTags, endTagOf, ThinkTags, type TagReader } from './think-tags.ts';
 
 /**
  * Turns the text between `<think>` and `</think>` at the start of a reply into thinking. Thinking
@@ -65,7 +65,7 @@ export class ThinkSplitter implements TagReader {
   }
 
   open(tag: string): void {
-    this.#endTag = endOf(tag);
+    this.#endTag = endTagOf(tag);
   }
 
   close(): void {

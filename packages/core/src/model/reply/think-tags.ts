@@ -22,12 +22,12 @@ export const allTags: readonly string[] = [
   '<thinking>',
   '<seed:think>',
   '[THINK]',
-].flatMap((tag) => [tag, endOf(tag)]);
+].flatMap((tag) => [tag, endTagOf(tag)]);
 
 const longestTag = '</seed:think>'.length;
 
 /** Returns the end tag of a start tag. */
-export function endOf(tag: string): string {
+export function endTagOf(tag: string): string {
   return `${tag[0]}/${tag.slice(1)}`;
 }
 
