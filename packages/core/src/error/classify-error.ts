@@ -1,7 +1,7 @@
 import { AgentError, errorText, fieldsOf, type AgentErrorCode } from './agent-error.ts';
 import {
   errorStatusIn,
-  failureIn,
+  matchFailure,
   failureInWords,
   modelFailure,
   type FailurePattern,
@@ -102,7 +102,7 @@ function byFields(link: unknown): ErrorClass | undefined {
   const status = statusOf(link);
   if (status !== undefined) return withWait(modelFailure(wordsOf(link), status)!, link);
   const names = [name, code].filter((word) => typeof word === 'string');
-  return failureIn(namePatterns, names.join('\n'));
+  return matchFailure(namePatterns, names.join('\n'));
 }
 
 /** Returns the words of a body: its JSON without escaped letters, or its text. */

@@ -80,7 +80,7 @@ const otherWords = /<html|\Winput\W:/i;
  */
 export function modelFailure(words: string, status?: number): ModelFailure | undefined {
   const text = words.slice(0, 2000).split(otherWords, 1)[0]!;
-  return failureIn(knownFailures, `${status ?? ''} ${text}`);
+  return matchFailure(knownFailures, `${status ?? ''} ${text}`);
 }
 
 /** Words that count if nothing else says more. */
@@ -95,11 +95,14 @@ const serverWords: readonly FailurePattern[] = [
 
 /** Like `modelFailure`, for a failure without a status that may be no failure of a server. */
 export function failureInWords(words: string): ModelFailure | undefined {
-  return modelFailure(words) ?? failureIn(serverWords, words);
+  return modelFailure(words) ?? matchFailure(serverWords, words);
 }
 
 /** Returns what the first matching pattern means. */
-export function failureIn(rows: readonly FailurePattern[], text: string): ModelFailure | undefined {
+export function matchFailure(
+  rows: readonly FailurePattern[],
+  text: string,
+): ModelFailure | undefined {
   const row = rows.find(([pattern]) => pattern.test(text));
   return row && { code: row[1], transient: row[2] ?? false };
 }

@@ -9,7 +9,7 @@ import { omitUndefined } from '../message/json.ts';
 import type { ToolResult, ToolUse } from '../message/msg.ts';
 import type { ChatModel, ModelDelta, RunInfo, Usage } from '../model/chat-model.ts';
 import type { IncompleteReason } from '../model/finish-reason.ts';
-import { failureIn, watchReply, type ReplyEnd } from '../model/reply/watch-reply.ts';
+import { replyFailure, watchReply, type ReplyEnd } from '../model/reply/watch-reply.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 import { monotonicNow, msSince } from '../wait/monotonic.ts';
 import { hasResult, withExecute } from '../tool/tool-call.ts';
@@ -238,7 +238,7 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
 }
 
 function outcomeOf(end: ReplyEnd): Pick<ModelMetric, 'outcome' | 'error'> {
-  const failure = failureIn(end);
+  const failure = replyFailure(end);
   if (failure) return { outcome: 'failed', error: failure.code };
   return { outcome: end.type === 'ok' ? 'ok' : 'cancelled' };
 }

@@ -14,7 +14,7 @@ import {
   usageAttributes,
 } from './gen-ai-attributes.ts';
 import type { ChatModel, ModelContext, ModelDelta, ModelRequest } from '../model/chat-model.ts';
-import { failureIn, watchReply } from '../model/reply/watch-reply.ts';
+import { replyFailure, watchReply } from '../model/reply/watch-reply.ts';
 import { ReplyAssembler } from '../model/reply/reply-assembler.ts';
 import type { Attributes, Context, ContextAPI, Span, SpanOptions } from '@opentelemetry/api';
 import type { OpenTelemetryOptions } from './open-telemetry.ts';
@@ -160,7 +160,7 @@ export async function* tracedReply(
       for (const delta of deltas) reply.add(delta);
     },
     end(end) {
-      const failure = failureIn(end);
+      const failure = replyFailure(end);
       if (failure) failSpan(span, failure);
       spans?.chats.delete(chatSpan);
       const isOther = lastModel.modelId !== model.modelId;

@@ -22,7 +22,7 @@ export interface ReplyWatcher {
 }
 
 /** Returns the error of a reply that failed or took too long. */
-export function failureIn(end: ReplyEnd): AgentError | undefined {
+export function replyFailure(end: ReplyEnd): AgentError | undefined {
   if (end.type === 'failed') return AgentError.from(end.error);
   const reason = end.type === 'stopped' ? end.reason : undefined;
   return AgentError.is(reason) && reason.code !== 'ABORTED' ? reason : undefined;
