@@ -18,7 +18,7 @@ import {
 } from '../../test-support/session-client.ts';
 import { fakeDate } from '../../../../test/clock/fake-date.ts';
 import { rolesOf } from '../../../../test/roles-of.ts';
-import { formatVersion } from './identity.ts';
+import { identityVersion } from './identity.ts';
 import { killBusyObject, killObject, killObjects } from '../../test-support/kill-objects.ts';
 
 test('a session streams its answers, keeps them across evictions, and shows them only to its user', async () => {
@@ -492,7 +492,7 @@ test('a session whose object has another format is refused with a code, and noth
       [...storage.sql.exec('SELECT turn, piece, changed_at FROM isoloop_queue')],
       await storage.getAlarm(),
     ]);
-  await change(formatVersion + 1);
+  await change(identityVersion + 1);
   await killObject(session.stub);
   const before = await stored();
   for (const response of [
@@ -502,7 +502,7 @@ test('a session whose object has another format is refused with a code, and noth
   ])
     expect(await codeOf(response)).toEqual([503, 'STORAGE_FAILED']);
   expect(await stored()).toEqual(before);
-  await change(formatVersion);
+  await change(identityVersion);
   await killObject(session.stub);
   expect((await session.messages()).map(textOf)).toEqual(['Hi', 'Hello.']);
   log.mockRestore();

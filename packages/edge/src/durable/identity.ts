@@ -12,7 +12,7 @@ export interface Identity {
 }
 
 /** Version of the data that the object stores in addition to the log: this record and the queue. */
-export const formatVersion = 4;
+export const identityVersion = 4;
 
 /** Data that the Durable Object stores about its session in addition to the conversation. */
 export class IdentityRecord {
@@ -34,7 +34,7 @@ export class IdentityRecord {
   /** Stores the identity. Returns false if the session already has one. */
   begin(identity: Identity): boolean {
     if (this.identity) return false;
-    this.#storage.kv.put('identity', { v: formatVersion, ...identity });
+    this.#storage.kv.put('identity', { v: identityVersion, ...identity });
     this.#identity = identity;
     return true;
   }
@@ -55,10 +55,10 @@ export class IdentityRecord {
 
   #read(): Identity | undefined {
     const record = this.#storage.kv.get<Identity & { readonly v: unknown }>('identity');
-    if (!record || record.v === formatVersion) return record;
+    if (!record || record.v === identityVersion) return record;
     throw new AgentError(
       'STORAGE_FAILED',
-      `The session's object has format ${String(record.v)}; this version of the library reads ${formatVersion}.`,
+      `The session's object has format ${String(record.v)}; this version of the library reads ${identityVersion}.`,
     );
   }
 }

@@ -11,7 +11,7 @@ import { logError } from '../http/error-response.ts';
 
 /** What the store keeps of a queue, as JSON. Each message has values of its own. */
 interface StoredQueue {
-  readonly v: typeof formatVersion;
+  readonly v: typeof queueVersion;
   readonly turns: readonly (StoredMessage & TurnState)[];
   readonly failed: readonly StoredMessage[];
   readonly blockedId?: number | undefined;
@@ -28,7 +28,7 @@ interface NumberedFailure extends FailedMessage {
   readonly id: number;
 }
 
-const formatVersion = 2;
+const queueVersion = 2;
 
 /**
  * Unfinished turns of a session, in the memory of the process. A store keeps those that wait for
@@ -74,10 +74,10 @@ export class InProcessQueue implements TurnQueue {
     this.#isUnsure = stored === undefined && text !== undefined;
     if (!stored) return;
     const { v, turns, failed, blockedId } = stored;
-    if (v !== formatVersion)
+    if (v !== queueVersion)
       throw new AgentError(
         'STORAGE_FAILED',
-        `The queue of the session has format ${String(v)}; this version of the library reads ${formatVersion}.`,
+        `The queue of the session has format ${String(v)}; this version of the library reads ${queueVersion}.`,
       );
     const messages = [...turns, ...failed];
     const values = await this.#store.getMany(messages.flatMap((message) => this.#keysOf(message)));
@@ -221,7 +221,7 @@ export class InProcessQueue implements TurnQueue {
     const valuesOf = (message: QueuedTurn | NumberedFailure): number =>
       this.#entriesOf(message).length;
     return JSON.stringify({
-      v: formatVersion,
+      v: queueVersion,
       turns: turns.map((turn) => ({
         id: turn.id,
         hasBegun: turn.hasBegun,

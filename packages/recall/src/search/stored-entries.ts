@@ -2,7 +2,7 @@ import { AgentError, errorText, type KeyValueStore } from '@isoloop/core';
 import { type Entry, joinValue, splitValue, encodeForKey, valueKeys } from '@isoloop/core/memory';
 import { abortable } from '@isoloop/core/wait';
 
-const formatVersion = 1;
+const entryVersion = 1;
 
 /** Maximum length of a percent-encoded namespace. */
 const maxNamespaceLength = 200;
@@ -120,7 +120,7 @@ export class StoredEntries<T extends object> {
     entry: T,
   ): Promise<EntryAddress | undefined> {
     const { store } = this.#options;
-    const text = JSON.stringify({ v: formatVersion, ...entry });
+    const text = JSON.stringify({ v: entryVersion, ...entry });
     const values = splitValue(text, store.features.maxValueBytes);
     const previous = this.#options.isUnique ? this.#entries.get(group)?.address : undefined;
     // The new entry must sort after the one that it replaces, also if the clock was set back.
@@ -227,8 +227,8 @@ export class StoredEntries<T extends object> {
     const { key } = address;
     try {
       const { v: format, ...entry } = JSON.parse(joinValue(parts)) as T & { readonly v?: unknown };
-      if (format !== formatVersion)
-        throw new Error(`it has format ${String(format)}, and the library reads ${formatVersion}`);
+      if (format !== entryVersion)
+        throw new Error(`it has format ${String(format)}, and the library reads ${entryVersion}`);
       if (this.#isNew(address)) this.#addEntry(address, entry as unknown as T);
     } catch (cause) {
       this.#ignored.add(key);
