@@ -126,7 +126,7 @@ export function runOfTurn(turn: LogTurn): InspectedRun {
     endedAt: timeOf(lastMessage),
     reason,
     incomplete: incompleteReason(lastMessage),
-    usage: messages.filter(isReply).map(usageOf).reduce(addUsage, noUsage),
+    usage: messages.filter(isModelReply).map(usageOf).reduce(addUsage, noUsage),
   };
 }
 
@@ -143,13 +143,13 @@ function stepsAt({ earlierMessages, messages }: LogTurn, index: number): readonl
   if (message.role !== 'assistant') return [];
   const fields = base(message, timeOf(messages[index - 1] ?? message));
   const { reason = '' } = metadataOf(message);
-  if (!isReply(message)) return [{ ...fields, kind: 'custom', message, reason }];
+  if (!isModelReply(message)) return [{ ...fields, kind: 'custom', message, reason }];
   const calls = toolUsesOf(message);
   const turnSoFar = messages.slice(0, index);
   const reply: InspectedStep = {
     ...fields,
     kind: 'reason',
-    iteration: turnSoFar.filter(isReply).length + 1,
+    iteration: turnSoFar.filter(isModelReply).length + 1,
     prompt: { messages: [...earlierMessages, ...turnSoFar], tools: [], options: {} },
     text: textOf(message),
     thinking: '',
@@ -189,7 +189,7 @@ function usageOf(message: Msg): Usage {
  * Returns whether the model wrote the message. A message with another reason, such as the words
  * after an interrupt, was written by the library.
  */
-export function isReply(message: Msg): boolean {
+export function isModelReply(message: Msg): boolean {
   const { reason } = metadataOf(message);
   const isLibrarys = reason !== undefined && !/^(max-iterations|limit)$/.test(reason);
   return message.role === 'assistant' && !isLibrarys;

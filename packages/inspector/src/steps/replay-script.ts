@@ -9,7 +9,7 @@ import {
   type Usage,
 } from '@isoloop/core';
 import { metadataOf } from '@isoloop/core/message';
-import { isReply, type LogTurn } from './log-turns.ts';
+import { isModelReply, type LogTurn } from './log-turns.ts';
 
 /** What a replay of a turn needs of the log. */
 export interface ReplayScript {
@@ -30,7 +30,9 @@ export interface ReplayScript {
 /** Returns what a replay of a turn needs. */
 export function replayScript({ earlierMessages, messages }: LogTurn): ReplayScript {
   const inputCount = messages.findIndex(({ role }) => role !== 'user');
-  const replies = messages.filter((message) => isReply(message) && !metadataOf(message).correction);
+  const replies = messages.filter(
+    (message) => isModelReply(message) && !metadataOf(message).correction,
+  );
   const lastMessage = messages.at(-1);
   return {
     earlierMessages,
@@ -39,7 +41,8 @@ export function replayScript({ earlierMessages, messages }: LogTurn): ReplayScri
     results: new Map(
       messages.flatMap(toolResultsOf).map((result) => [result.toolUseId, result] as const),
     ),
-    ending: lastMessage?.role === 'assistant' && !isReply(lastMessage) ? lastMessage : undefined,
+    ending:
+      lastMessage?.role === 'assistant' && !isModelReply(lastMessage) ? lastMessage : undefined,
     tools: [...new Set(replies.flatMap(toolUsesOf).map(({ name }) => name))],
   };
 }
