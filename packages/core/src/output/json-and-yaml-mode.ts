@@ -5,9 +5,9 @@ import type { JsonValue } from '../message/json.ts';
 import { readSchema, type InferOutput, type Schema, type SchemaLike } from '../schema/schema.ts';
 import { outputMode, type OutputMode } from './output-mode.ts';
 import {
-  jsonText,
+  jsonSyntax,
   textForm,
-  yamlText,
+  yamlSyntax,
   type TextFormOptions,
   type TextSyntax,
 } from './text-form.ts';
@@ -55,7 +55,7 @@ export function jsonMode<const S extends SchemaLike>(
 export function jsonMode(schema?: SchemaLike, options: JsonModeOptions = {}): OutputMode {
   checkOptions('jsonMode()', options, jsonModeOptions);
   const checkedSchema = schemaOf('jsonMode()', schema);
-  return withObjectWriter(textMode(() => checkedSchema, jsonText, options));
+  return withObjectWriter(textMode(() => checkedSchema, jsonSyntax, options));
 }
 
 const jsonModeOptions: OptionTable<JsonModeOptions> = {
@@ -70,7 +70,9 @@ const jsonModeOptions: OptionTable<JsonModeOptions> = {
  * the guards.
  */
 export function clientJsonMode(getSchema: () => SchemaLike | undefined): OutputMode {
-  return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonText, { origin: 'client' });
+  return textMode(() => schemaOf('clientJsonMode()', getSchema()), jsonSyntax, {
+    origin: 'client',
+  });
 }
 
 /**
@@ -86,7 +88,7 @@ export function yamlMode(schema: undefined, options: YamlModeOptions): OutputMod
 export function yamlMode(schema: SchemaLike | undefined, options: YamlModeOptions): OutputMode {
   checkOptions('yamlMode()', options, yamlModeOptions);
   const checkedSchema = schemaOf('yamlMode()', schema);
-  const syntax = yamlText(options.parse);
+  const syntax = yamlSyntax(options.parse);
   const mode = textMode(() => checkedSchema, syntax, { ...options, responseSchema: false });
   return withObjectWriter(mode);
 }

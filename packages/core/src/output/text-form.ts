@@ -43,7 +43,7 @@ export interface TextFormOptions {
 export function textForm(
   run: Run,
   schema: Schema<unknown>,
-  { responseSchema, syntax = jsonText, origin = 'program' }: TextFormOptions = {},
+  { responseSchema, syntax = jsonSyntax, origin = 'program' }: TextFormOptions = {},
 ): OutputForm {
   const { name } = syntax;
   const instruction = formatInstruction(name, schema.jsonSchema);
@@ -129,7 +129,7 @@ function shapeIssue(type: JsonValue | undefined, json: JsonValue): string | unde
 }
 
 /** Finds JSON in the whole text, in a code fence, or between the first and the last bracket. */
-export const jsonText: TextSyntax = {
+export const jsonSyntax: TextSyntax = {
   name: 'JSON',
   *read(text) {
     for (const part of [text, ...fenceContents(text), bracketedText(text)]) {
@@ -143,7 +143,7 @@ export const jsonText: TextSyntax = {
  * Finds YAML in the whole text or in a code fence. The text of the answer stays YAML. `parse` must
  * throw on invalid YAML.
  */
-export function yamlText(parse: (text: string) => unknown): TextSyntax {
+export function yamlSyntax(parse: (text: string) => unknown): TextSyntax {
   return {
     name: 'YAML',
     *read(text) {
