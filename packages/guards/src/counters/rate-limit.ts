@@ -4,7 +4,7 @@ import { inputGuardOf, type InputGuard } from '../input/input-guard.ts';
 import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 
 /** Beginning of the keys of these values in a store. */
-export const keyPrefix = 'rate:';
+export const rateKeyPrefix = 'rate:';
 
 /** How many agent calls `rateLimit()` lets a user make in a minute and in an hour. */
 export interface RateLimitOptions extends CounterOptions {
@@ -30,7 +30,7 @@ export function rateLimit(options: RateLimitOptions = {}): InputGuard {
   ];
   const check = async (input: readonly Msg[], run: EarlyRun) => {
     for (const { window, limit, durationMs } of windows) {
-      const count = await add(run, `${keyPrefix}${window}:`, 1, durationMs);
+      const count = await add(run, `${rateKeyPrefix}${window}:`, 1, durationMs);
       if (count.total > limit) return limitReached(count);
     }
     return input;

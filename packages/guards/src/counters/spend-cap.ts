@@ -23,7 +23,7 @@ import { deltasText, estimateUsage } from '../estimate-usage.ts';
 import { counterOptions, limitReached, userCounter, type CounterOptions } from './user-counter.ts';
 
 /** Beginning of the keys of these values in a store. */
-export const keyPrefix = 'spend:';
+export const spendKeyPrefix = 'spend:';
 
 /** How much `spendCap()` lets a user spend, in which time, and how it is counted. */
 export interface SpendCapOptions extends CounterOptions {
@@ -70,7 +70,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
   const report = reporter(options);
   const unreportedIn = perRun(() => new Set<UnreportedRequest>());
   const check = async (input: readonly Msg[], run: EarlyRun) => {
-    const count = await add(run, keyPrefix, 0, windowMs);
+    const count = await add(run, spendKeyPrefix, 0, windowMs);
     return count.total < limit ? input : limitReached(count);
   };
   const spend = async (usage: Usage, run: EarlyRun): Promise<void> => {
@@ -79,7 +79,7 @@ export function spendCap(options: SpendCapOptions): Middleware {
     try {
       amount = price(usage, run.model.modelId);
     } finally {
-      await add(run, keyPrefix, isAmount(amount) ? amount : limit, windowMs);
+      await add(run, spendKeyPrefix, isAmount(amount) ? amount : limit, windowMs);
     }
     if (!isAmount(amount))
       throw new AgentError(

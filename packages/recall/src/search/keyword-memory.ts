@@ -21,7 +21,7 @@ import { StoredEntries } from './stored-entries.ts';
 import { termIndex } from './term-index.ts';
 
 /** Beginning of the keys of these values in a store. */
-export const keyPrefix = 'ltm:';
+export const recordKeyPrefix = 'ltm:';
 
 /** Where a keyword memory keeps its records, and how many. */
 export interface KeywordMemoryOptions {
@@ -88,7 +88,7 @@ export function keywordMemory(options: KeywordMemoryOptions): LongTermMemory {
   const search = termIndex(searchTerms({ stopWords }));
   const records = new StoredEntries<StoredRecord>({
     store,
-    kind: keyPrefix,
+    kind: recordKeyPrefix,
     namespace,
     words: { entry: 'long-term record', group: 'session id' },
     isUnique: false,

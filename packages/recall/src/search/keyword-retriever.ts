@@ -22,7 +22,7 @@ import { termIndex, type IndexedText } from './term-index.ts';
 import type MiniSearch from 'minisearch';
 
 /** Beginning of the keys of these values in a store. */
-export const keyPrefix = 'docs:';
+export const documentKeyPrefix = 'docs:';
 
 /** A text of any length that can be searched. */
 export interface SearchDocument {
@@ -154,7 +154,7 @@ function storedRetriever(
   const { store, namespace = 'default' } = source;
   const entries = new StoredEntries<SearchDocument>({
     store,
-    kind: keyPrefix,
+    kind: documentKeyPrefix,
     namespace,
     words: { entry: 'document', group: 'document id' },
     isUnique: true,
