@@ -6,7 +6,7 @@ import { argumentsText, externalCalls } from '../external-calls.ts';
 import { answerTexts, emptyText } from './answer-text.ts';
 import {
   itemId,
-  outputText,
+  outputTextPart,
   responseObject,
   type ResponseItem,
   type ResponseMessage,
@@ -36,7 +36,7 @@ export function toResponse(result: AgentResult, options: ResponseOptions): Respo
       status: itemStatus(result.message),
       role: 'assistant',
       content: (texts.length ? texts : [emptyText]).map(({ text, annotations }) =>
-        outputText(text, annotations),
+        outputTextPart(text, annotations),
       ),
       phase: phaseOf(result.message),
     });

@@ -157,7 +157,10 @@ export function responseObject(
   };
 }
 
-export function outputText(text: string, annotations: readonly UrlCitation[] = []): ResponseText {
+export function outputTextPart(
+  text: string,
+  annotations: readonly UrlCitation[] = [],
+): ResponseText {
   return { type: 'output_text', text, annotations, logprobs: [] };
 }
 

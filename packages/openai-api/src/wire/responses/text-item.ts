@@ -2,7 +2,7 @@ import { messageIdOf } from '@isoloop/core/host';
 import type { AnswerText } from './answer-text.ts';
 import type { ItemRef, UnnumberedEvent } from './response-event.ts';
 import {
-  outputText,
+  outputTextPart,
   type ResponseMessage,
   type ResponseReasoning,
   type ResponseStatus,
@@ -56,7 +56,7 @@ export class TextItem {
       id,
       status,
       role: 'assistant',
-      content: this.#parts.map(({ text, annotations }) => outputText(text, annotations)),
+      content: this.#parts.map(({ text, annotations }) => outputTextPart(text, annotations)),
       ...(this.#phase && { phase: this.#phase }),
     };
   }
@@ -129,7 +129,12 @@ export class TextItem {
   ): void {
     if (this.type === 'message') {
       const type = `response.content_part.${step}` as const;
-      this.#emit({ type, ...this.#ref, content_index: index, part: outputText(text, annotations) });
+      this.#emit({
+        type,
+        ...this.#ref,
+        content_index: index,
+        part: outputTextPart(text, annotations),
+      });
     } else {
       const type = `response.reasoning_summary_part.${step}` as const;
       this.#emit({ type, ...this.#ref, summary_index: index, part: summaryText(text) });
