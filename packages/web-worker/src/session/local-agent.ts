@@ -13,7 +13,7 @@ import { beginTurn, pendingCallsOf, storeTitle } from '@isoloop/core/host';
 import { callOptions, type Outputs } from '../wire/exposed-agent.ts';
 import type { MessageStart } from '../wire/protocol.ts';
 import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
-import { cutOffStart, shownSoFar, startOf } from './message-start.ts';
+import { cutOffStart, shownSoFar, messageStart } from './message-start.ts';
 import { uiMessages } from './pending-calls.ts';
 import { storedIdOf } from '../store/deletions.ts';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
@@ -133,7 +133,7 @@ export class LocalAgent {
           const whenBegun = beginTurn(agent, request, { isToolGone });
           this.#lastEdit = whenBegun;
           const { input, decisions = [] } = await whenBegun;
-          const start = await startOf(agent, request);
+          const start = await messageStart(agent, request);
           return forward(agent.stream(input, { signal: controller.signal, decisions }), start);
         });
       case 'resume':

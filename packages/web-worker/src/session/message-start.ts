@@ -4,7 +4,10 @@ import { isCutOff } from '@isoloop/core/log';
 import type { MessageStart } from '../wire/protocol.ts';
 
 /** Returns how the chat shows the answer to a request. Decisions continue the last message. */
-export async function startOf(agent: ReActAgent, request: ChatTurnRequest): Promise<MessageStart> {
+export async function messageStart(
+  agent: ReActAgent,
+  request: ChatTurnRequest,
+): Promise<MessageStart> {
   if (request.kind !== 'decisions') return {};
   return { ...(await shownSoFar(agent)), messageId: request.messageId };
 }
