@@ -5,7 +5,7 @@ import { sleepFor } from '../../wait/timer.ts';
 import type { ReplySlot, ReplyStream } from '../chat-model.ts';
 import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
-import { sendRequest, type Exchange } from './stream-response.ts';
+import { sendRequest, type Exchange } from './stream-exchange.ts';
 
 export interface BackgroundExchange extends Exchange {
   readonly replySlot: ReplySlot;

@@ -19,7 +19,7 @@ import {
 import { defaultBaseURL, openAiServices } from '../openai/openai.ts';
 import { streamInBackground } from './background.ts';
 import { responsesFormatter } from './responses-formatter.ts';
-import { streamResponse } from './stream-response.ts';
+import { streamExchange } from './stream-exchange.ts';
 
 /**
  * Options of `openaiResponses()`: the model, the server and its key, reasoning and built-in tools.
@@ -101,7 +101,7 @@ export function openaiResponses(options: OpenAiResponsesOptions): ChatModel {
       const exchange = { http, origin, model, formatter, request };
       if (options.background && context.replySlot)
         yield* streamInBackground({ ...exchange, replySlot: context.replySlot });
-      else yield* streamResponse(exchange);
+      else yield* streamExchange(exchange);
     },
   };
 }

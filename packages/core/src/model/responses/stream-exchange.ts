@@ -15,7 +15,7 @@ export interface Exchange {
 }
 
 /** Sends a request and yields the deltas of the reply. */
-export function streamResponse(exchange: Exchange): ReplyStream {
+export function streamExchange(exchange: Exchange): ReplyStream {
   return sendRequest(exchange, false, ({ body, inputSum }) => {
     const decoder = new ResponsesDecoder(exchange.origin, inputSum);
     return streamReply(() => ({ ...exchange.http, body }), decoder);
