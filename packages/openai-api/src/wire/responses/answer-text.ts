@@ -15,7 +15,7 @@ export function answerTexts(
   { message, text }: AgentResult,
   { sendsWholeText }: Pick<ResponseOptions, 'sendsWholeText'>,
 ): readonly AnswerText[] {
-  if (!sendsWholeText) return textsOf(message);
+  if (!sendsWholeText) return messageTexts(message);
   return text ? [{ text, annotations: citationsIn(message.content, text) }] : [];
 }
 
@@ -23,7 +23,7 @@ export function answerTexts(
  * Returns the texts of a message that are not empty. Sources outside the texts belong to the last
  * text.
  */
-export function textsOf({ content }: Msg): readonly AnswerText[] {
+export function messageTexts({ content }: Msg): readonly AnswerText[] {
   const isText = (block: ContentBlock): boolean => block.type === 'text' && block.text !== '';
   const lastText = content.findLast(isText);
   const otherBlocks = content.filter((block) => !isText(block));

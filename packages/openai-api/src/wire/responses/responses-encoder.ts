@@ -1,7 +1,7 @@
 import type { AgentEvent, AgentResult, EventBatch, Msg } from '@isoloop/core';
 import { arePending, argumentsText, externalCalls, withdrawnCallError } from '../external-calls.ts';
 import { toOpenAiError } from '@isoloop/edge/api';
-import { answerTexts, emptyText, textsOf, type AnswerText } from './answer-text.ts';
+import { answerTexts, emptyText, messageTexts, type AnswerText } from './answer-text.ts';
 import { CallItem } from './call-item.ts';
 import { finishedResponse, itemStatus, phaseOf } from './finished-response.ts';
 import {
@@ -135,7 +135,7 @@ class Encoder {
   /** Ends the items of the reply, with the texts of its message. Hooks may have changed them. */
   #endReply(message: Msg): void {
     this.#endThinking();
-    const texts = this.#options.sendsWholeText ? [] : textsOf(message);
+    const texts = this.#options.sendsWholeText ? [] : messageTexts(message);
     if (texts.length || this.#openText('message')) this.#completeTexts(message, texts);
   }
 
