@@ -48,7 +48,7 @@ const entries: Readonly<Record<string, TestedEntry>> = {
   './api': {
     exports: api,
     others: {
-      data: 'answerConversation answerTurn checkModel checkName checkSessionId fieldsOf hasOutput modelsRoute readJson toOpenAiError toText withoutSystem',
+      data: 'answerConversation answerTurn checkModel checkName checkSessionId hasOutput modelsRoute readJson toOpenAiError toText withoutSystem',
     },
   },
   './move': { exports: moves, withoutOptions: 'sessionMoves' },

@@ -7,7 +7,7 @@ export { toOpenAiError } from './openai-error.ts';
 export type { OpenAiError } from './openai-error.ts';
 export { withoutSystem } from './without-system.ts';
 export { ignoredHeader } from '../http/header-names.ts';
-export { checkModel, checkName, fieldsOf, readJson } from '../http/request-body.ts';
+export { checkModel, checkName, readJson } from '../http/request-body.ts';
 export type { RequestBody } from '../http/request-body.ts';
 export type { EdgeEnv, EdgeLimits, HandlerSettings } from '../settings/handler-options.ts';
 export type {

@@ -44,11 +44,6 @@ export function checkName(name: unknown, param: string): asserts name is string 
     throw fieldError(param, 'must be 1 to 64 letters, digits, "_" and "-"');
 }
 
-/** Returns the fields of a value. A value that is not an object has none. */
-export function fieldsOf(value: unknown): RequestBody {
-  return Object(value) as RequestBody;
-}
-
 /** Throws `INVALID_INPUT` for a field with another name. `path`: path of the object, with a dot. */
 export function checkNames(fields: RequestBody, names: readonly string[], path = ''): void {
   const unknownName = Object.keys(fields).find(

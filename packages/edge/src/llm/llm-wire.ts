@@ -1,8 +1,9 @@
 import { AgentError } from '@isoloop/core';
+import { fieldsOf } from '@isoloop/core/error';
 import { isRecord } from '@isoloop/core/message';
 import { fieldError, readMessages, addressProblem, maxTokensFieldOf } from '@isoloop/core/host';
 import type { LlmUpstream } from './llm-options.ts';
-import { fieldsOf, type RequestBody } from '../http/request-body.ts';
+import type { RequestBody } from '../http/request-body.ts';
 
 export interface WireSetup {
   readonly url: string;

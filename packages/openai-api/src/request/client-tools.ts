@@ -7,8 +7,9 @@ import {
   type ReActAgent,
   type Tool,
 } from '@isoloop/core';
+import { fieldsOf } from '@isoloop/core/error';
 import { fieldError } from '@isoloop/core/host';
-import { checkName, fieldsOf, type RequestBody } from '@isoloop/edge/api';
+import { checkName, type RequestBody } from '@isoloop/edge/api';
 
 export interface ClientTools {
   /** External tools. A call of such a tool ends the run, and the client gets the tool call. */

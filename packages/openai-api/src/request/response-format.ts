@@ -1,8 +1,9 @@
+import { fieldsOf } from '@isoloop/core/error';
 import { fieldError, readSchema } from '@isoloop/core/host';
 import type { StandardSchema } from '@isoloop/core/schema';
 import { isRecord } from '@isoloop/core/message';
 import type { JsonObject, JsonValue } from '@isoloop/core';
-import { checkName, fieldsOf, type RequestBody } from '@isoloop/edge/api';
+import { checkName, type RequestBody } from '@isoloop/edge/api';
 import type { OpenAiApi } from './client-tools.ts';
 
 /**
