@@ -28,4 +28,4 @@ export { addExtras } from './reply/deltas.ts';
 export { showToolMedia } from './show-tool-media.ts';
 export { withStream, wrapModel } from './wrap-model.ts';
 export type { ModelMiddleware } from './wrap-model.ts';
-export type { BlockExtras } from './reply/deltas.ts';
+export type { BlockExtras, TextDelta } from './reply/deltas.ts';

@@ -1,10 +1,7 @@
 import type { ModelDelta } from '@isoloop/core';
-import { addExtras, type BlockExtras } from '@isoloop/core/model';
+import { addExtras, type BlockExtras, type TextDelta } from '@isoloop/core/model';
 import { outputToolName } from '@isoloop/core/host';
 import type { RuleWindow } from './rule-window.ts';
-
-/** A piece of a text block or of a thinking block. */
-export type TextDelta = Extract<ModelDelta, { type: 'text' | 'thinking' }>;
 
 /** A part of a reply that the rules check. */
 export interface GuardedPart {

@@ -1,16 +1,10 @@
 import type { AgentError, JsonObject, ModelDelta } from '@isoloop/core';
 import { startOf } from '@isoloop/core/message';
-import type { RunInfo } from '@isoloop/core/model';
+import type { RunInfo, TextDelta } from '@isoloop/core/model';
 import type { TokenProfile } from '@isoloop/core/tokens';
 import { applyRule } from './apply-rule.ts';
 import { RuleRejection, type CheckedRule } from './checked-rule.ts';
-import {
-  GuardedText,
-  GuardedValue,
-  type GuardedPart,
-  type ToolInput,
-  type TextDelta,
-} from './guarded-parts.ts';
+import { GuardedText, GuardedValue, type GuardedPart, type ToolInput } from './guarded-parts.ts';
 import type { OutputAction, ReviewContext } from './output-rule.ts';
 import { RuleWindow } from './rule-window.ts';
 
