@@ -120,7 +120,7 @@ function printTable(
 function printWeights(): void {
   const names = [...tokenizers, 'generic'];
   const columns = names.map((name) =>
-    [...(weights as Readonly<Record<string, string>>)[name]!].map(decodeWeight),
+    [...(weights as Readonly<Record<string, string>>)[`${name}Weights`]!].map(decodeWeight),
   );
   const rows = featureNames.map((feature, i) => [
     feature,

@@ -4,22 +4,22 @@
 // (text-features.ts); `npm run tokens:report -- --weights` prints
 // them as numbers.
 
-export const o200k = ".}}}(z`s30u3_W34|X1&}0's}:$&((,('*',(,)*(=9>,-&&:-+9+5.>5=D.43";
+export const o200kWeights = ".}}}(z`s30u3_W34|X1&}0's}:$&((,('*',(,)*(=9>,-&&:-+9+5.>5=D.43";
 
-export const cl100k = ',$%p~sps33v2^Z06sW5-=9$s&DI.749:7<:<13355@?G?;??D10@05s=5FF663';
+export const cl100kWeights = ',$%p~sps33v2^Z06sW5-=9$s&DI.749:7<:<13355@?G?;??D10@05s=5FF663';
 
-export const qwen3 = "*$$y|wY2}/v3^W069[/496's$J?$42993878+.3*4674:6449*-5+63:238:sB";
+export const qwen3Weights = "*$$y|wY2}/v3^W069[/496's$J?$42993878+.3*4674:6449*-5+63:238:sB";
 
-export const llama3 = ',##}~sZs30v3^W15sY0z<2*s#+M))49:7<:<),)5->?G?;?=8*-8,6/=4FE.23';
+export const llama3Weights = ',##}~sZs30v3^W15sY0z<2*s#+M))49:7<:<),)5->?G?;?=8*-8,6/=4FE.23';
 
-export const deepseek3 = '*$$l%{~u3.w3bU35(X.#+;.s#B>(0(21+//3&,+,.<5A260,A+-5(62;4=A15L';
+export const deepseek3Weights = '*$$l%{~u3.w3bU35(X.#+;.s#B>(0(21+//3&,+,.<5A260,A+-5(62;4=A15L';
 
-export const gemma3 = '.}}})r^1%0y2yb531c2)|1.T|78&#%-)%)&*&)),&,.0)*),3&(4):.9,2B+)G';
+export const gemma3Weights = '.}}})r^1%0y2yb531c2)|1.T|78&#%-)%)&*&)),&,.0)*),3&(4):.9,2B+)G';
 
-export const mistral = ",~~|'}_2|-w4`S64sa.~s4)s#78&,*//)++H*+)+*GAG,G*(J)-8040=1MC<@3";
+export const mistralWeights = ",~~|'}_2|-w4`S64sa.~s4)s#78&,*//)++H*+)+*GAG,G*(J)-8040=1MC<@3";
 
-export const claude3 = ',$%j2~#s3/x4jd228Z.-5<.s&*>-20@1/04104/0187:54/.Q,1;25}G6G>6s3';
+export const claude3Weights = ',$%j2~#s3/x4jd228Z.-5<.s&*>-20@1/04104/0187:54/.Q,1;25}G6G>6s3';
 
-export const claude5 = ")(&`3*iu3+#3df3.7T),5;2s'/<-30@1/0410300187:54//Q,1;263F;G@5s3";
+export const claude5Weights = ")(&`3*iu3+#3df3.7T),5;2s'/<-30@1/0410300187:54//Q,1;263F;G@5s3";
 
-export const generic = ',##w(}b$1/x4bZ33-Z0(06-s#;:(.+4/,0/4*-,--98<25..@*-8-5/>4?C4):';
+export const genericWeights = ',##w(}b$1/x4bZ33-Z0(06-s#;:(.+4/,0/4*-,--98<25..@*-8-5/>4?C4):';
