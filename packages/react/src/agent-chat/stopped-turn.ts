@@ -38,7 +38,7 @@ export async function stopTurn(turn: StoppedTurn): Promise<boolean> {
     await sleepFor(pauseMs, signal);
     if (chat.isBusy) endsItself = await stop(signal);
   }
-  await chat.stop({ settles: wasLost || chat.isBusy });
+  await chat.stop({ endsTurn: wasLost || chat.isBusy });
   await whenEnded;
   return wasLost && endsItself;
 }

@@ -27,7 +27,7 @@ import {
 import type { ChatStore } from './chat-store.ts';
 import { isEqual } from './is-equal.ts';
 import { toUserMessage, type MessageInput } from './message-input.ts';
-import { settled } from './settled.ts';
+import { endOpenCalls } from './end-open-calls.ts';
 
 /** `submitted`: an answer was asked for. `streaming`: it arrives. */
 export type ChatStatus = 'submitted' | 'streaming' | 'ready' | 'error';
@@ -159,14 +159,14 @@ export class Chat {
   }
 
   /**
-   * Ends the reading, and keeps what has arrived. `settles`: the turn ends with it, so the page
+   * Ends the reading, and keeps what has arrived. `endsTurn`: the turn ends with it, so the page
    * shows its calls without a result as interrupted.
    */
-  async stop({ settles = false }: { readonly settles?: boolean } = {}): Promise<void> {
+  async stop({ endsTurn = false }: { readonly endsTurn?: boolean } = {}): Promise<void> {
     this.dropUnsent();
     this.#controller?.abort();
     await this.whenIdle;
-    if (settles) this.#settle();
+    if (endsTurn) this.#endOpenCalls();
   }
 
   clearError(): void {
@@ -212,13 +212,13 @@ export class Chat {
   }
 
   /** Shows the last answer as the log has it after a stop. */
-  #settle(): void {
+  #endOpenCalls(): void {
     const { messages } = this.state;
     const answer = messages.at(-1);
     if (answer?.role !== 'assistant') return;
-    const settledAnswer = settled(answer);
+    const endedAnswer = endOpenCalls(answer);
     this.#store.setChat({
-      messages: [...messages.slice(0, -1), ...(settledAnswer ? [settledAnswer] : [])],
+      messages: [...messages.slice(0, -1), ...(endedAnswer ? [endedAnswer] : [])],
     });
   }
 
@@ -280,7 +280,7 @@ export class Chat {
     }
     if (error) this.#fail(error, trigger);
     else this.failedTrigger = undefined;
-    if (this.#reader?.isAborted) this.#settle();
+    if (this.#reader?.isAborted) this.#endOpenCalls();
     this.#store.setChat({ status: error ? 'error' : 'ready', error });
     return this.#finish(error, signal);
   }

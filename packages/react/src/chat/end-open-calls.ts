@@ -10,8 +10,8 @@ import {
  * result were interrupted. The log has no call whose input is incomplete, and no step without
  * content. Returns `undefined` if nothing is left.
  */
-export function settled(message: UIMessage): UIMessage | undefined {
-  const keptParts = message.parts.filter((part) => !isIncomplete(part)).map(settledPart);
+export function endOpenCalls(message: UIMessage): UIMessage | undefined {
+  const keptParts = message.parts.filter((part) => !isIncomplete(part)).map(endedPart);
   const parts = keptParts.filter(
     (part, index) => part.type !== 'step-start' || !isEmptyStep(keptParts, index),
   );
@@ -34,7 +34,7 @@ function isIncomplete(part: UIMessagePart): boolean {
   );
 }
 
-function settledPart(part: UIMessagePart): UIMessagePart {
+function endedPart(part: UIMessagePart): UIMessagePart {
   if ((part.type === 'text' || part.type === 'reasoning') && part.state === 'streaming')
     return { ...part, state: 'done' };
   if (!isToolUIPart(part) || part.state !== 'input-available') return part;
