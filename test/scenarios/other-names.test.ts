@@ -12,7 +12,7 @@ import {
   kernelCallOptions,
   kernelLimits,
   kernelOptions,
-} from '../../packages/core/src/agent/check-options.ts';
+} from '../../packages/core/src/agent/check-agent-options.ts';
 import {
   otherAgentNames,
   otherCallNames,

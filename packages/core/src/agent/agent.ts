@@ -33,7 +33,7 @@ import {
   requireMiddleware,
   requireMiddlewareOf,
   type AgentTables,
-} from './check-options.ts';
+} from './check-agent-options.ts';
 import { AgentStream } from '../event/readers/agent-stream.ts';
 import { keepDriver } from '../event/readers/attach.ts';
 import { RunDriver } from '../event/readers/run-driver.ts';

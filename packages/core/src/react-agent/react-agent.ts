@@ -17,7 +17,7 @@ import {
   kernelLimits,
   kernelOptions,
   type AgentTables,
-} from '../agent/check-options.ts';
+} from '../agent/check-agent-options.ts';
 import type { AgentStream } from '../event/readers/agent-stream.ts';
 import type { AgentLimits, AgentOptions, CallOptions } from './agent-options.ts';
 import type { KernelCallOptions, KernelOptions } from '../agent/kernel-options.ts';

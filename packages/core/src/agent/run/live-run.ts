@@ -12,7 +12,7 @@ import type { ChatModel } from '../../model/chat-model.ts';
 import { parentPath } from '../../tool/context-token.ts';
 import { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
 import { Halting } from '../../wait/halt.ts';
-import { requireMiddleware, runOptions } from '../check-options.ts';
+import { requireMiddleware, runOptions } from '../check-agent-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook } from '../middleware.ts';
 import type { Run } from '../seam/run.ts';

@@ -14,7 +14,7 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import type { Halting } from '../../wait/halt.ts';
-import { requireMiddlewareOf } from '../check-options.ts';
+import { requireMiddlewareOf } from '../check-agent-options.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { OpenCalls } from '../run/open-calls.ts';
 import { failCall, recordOutcome, type CloseParts } from './close-calls.ts';
