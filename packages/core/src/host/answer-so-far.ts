@@ -7,7 +7,7 @@ import { hostedToolOf } from '../message/provider-metadata.ts';
 import { isQuestion } from '../message/conversation/turns.ts';
 import type { UiChunk } from '../stream/ui/ui-chunk.ts';
 import type { UiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
-import { lastRun } from './last-run.ts';
+import { lastRun } from './stored-view.ts';
 
 /**
  * Returns the messages that answer the last user message so far. Omits messages that the next agent

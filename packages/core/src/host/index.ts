@@ -2,7 +2,7 @@
 export { answerSoFar, eventWith, withEarlierAnswer } from './answer-so-far.ts';
 export { beginTurn } from './begin-turn.ts';
 export type { BeginTurnOptions, TurnInput } from './begin-turn.ts';
-export { pendingCallsOf, storedView } from './last-run.ts';
+export { pendingCallsOf, storedView } from './stored-view.ts';
 export { hasAnswer, reopenCalls } from './reopen-calls.ts';
 export { resumeTurn } from './resume-turn.ts';
 export { storeTitle } from './title.ts';

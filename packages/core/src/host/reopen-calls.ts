@@ -5,7 +5,7 @@ import { logMemoryOf, type Memory } from '../memory/memory.ts';
 import { toolResultsOf, toolUsesOf, type Msg } from '../message/msg.ts';
 import { isQuestion } from '../message/conversation/turns.ts';
 import { runsHere } from './client-decisions.ts';
-import { lastRun, pendingCallsOf } from './last-run.ts';
+import { lastRun, pendingCallsOf } from './stored-view.ts';
 
 /**
  * Opens tool calls of the client again if the turn that brought their results failed. The client

@@ -4,7 +4,7 @@ import { isCutOff, resumptionOf, type Resumption } from '../memory/log/resumptio
 import { metadataOf } from '../message/metadata.ts';
 import type { Msg, ToolUse } from '../message/msg.ts';
 import type { BeginTurnOptions, TurnInput } from './begin-turn.ts';
-import { lastRun, pendingCallsOf } from './last-run.ts';
+import { lastRun, pendingCallsOf } from './stored-view.ts';
 import { newMessageIds, type TurnRequest } from './turn-request.ts';
 
 /**

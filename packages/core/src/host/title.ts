@@ -2,7 +2,7 @@ import type { Agent } from '../agent/agent.ts';
 import { logMemoryOf } from '../memory/memory.ts';
 import { titleKey } from '../memory/store/storage-keys.ts';
 import { titleOf } from '../message/conversation/turns.ts';
-import { storedView } from './last-run.ts';
+import { storedView } from './stored-view.ts';
 
 /**
  * Adds a hook that stores the beginning of the first message as the title of a session without a
