@@ -12,8 +12,8 @@ export type { MovableSession, UseMovableSessionOptions } from './hooks/use-movab
 export { useOperatorMessages } from './hooks/use-operator-messages.ts';
 export type { UseOperatorMessagesOptions } from './hooks/use-operator-messages.ts';
 export { useAgentEvents } from './hooks/use-agent-events.ts';
-export type { AgentTimelineEvent } from './chat/agent-events.ts';
-export type { AgentApproval } from './chat/approvals.ts';
+export type { AgentTimelineEvent } from './chat/timeline-events.ts';
+export type { AgentApproval } from './chat/agent-approvals.ts';
 export type { AgentSessions } from './source/agent-sessions.ts';
 export type { AgentSessionEntry, QueuedMessage, RequestOptions } from '@isoloop/core/host';
 export { agentEndpoint } from './source/endpoint-agent.ts';

@@ -1,6 +1,6 @@
 import type { UIMessage } from '@isoloop/core/stream';
 import type { AgentLink } from '@isoloop/core/host';
-import type { AgentTimelineEvent } from '../chat/agent-events.ts';
+import type { AgentTimelineEvent } from '../chat/timeline-events.ts';
 import type { LatestHandlers } from '../chat/chat-components.ts';
 import { ChatStore, type AgentChatState } from '../chat/chat-store.ts';
 import { ChatConnection } from './chat-connection.ts';

@@ -1,6 +1,6 @@
 import type { AgentSessionEntry, QueuedMessage } from '@isoloop/core/host';
 import type { DataUIPart, UIMessage } from '@isoloop/core/stream';
-import { TimelineEvents, type AgentTimelineEvent } from './agent-events.ts';
+import { TimelineEvents, type AgentTimelineEvent } from './timeline-events.ts';
 import type { ChatState } from './chat.ts';
 import { ChatComponents } from './chat-components.ts';
 import { withChanges } from './is-equal.ts';

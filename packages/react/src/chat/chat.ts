@@ -15,7 +15,7 @@ import {
   withOpenApprovals,
   withResponse,
   type ApprovalResponse,
-} from './approvals.ts';
+} from './agent-approvals.ts';
 import { AnswerReader } from './answer-reader.ts';
 import {
   isOpen,

@@ -13,12 +13,12 @@ import {
 import { sessionIdNames, type QueuedMessage, type RequestOptions } from '@isoloop/core/host';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { AgentChat, AgentChatOptions } from '../agent-chat/agent-chat.ts';
-import type { AgentTimelineEvent } from '../chat/agent-events.ts';
+import type { AgentTimelineEvent } from '../chat/timeline-events.ts';
 import type { LatestHandlers } from '../chat/chat-components.ts';
 import { initialState, shownError, type AgentChatState } from '../chat/chat-store.ts';
 import type { AgentSessions } from '../source/agent-sessions.ts';
 import { isEndpoint, type AgentSource } from '../source/agent-source.ts';
-import { approvalsIn, type AgentApproval } from '../chat/approvals.ts';
+import { approvalsIn, type AgentApproval } from '../chat/agent-approvals.ts';
 import type { ChatStatus } from '../chat/chat.ts';
 import { chatActions } from './chat-actions.ts';
 import type { ChatHandlers } from '../chat/chat-handlers.ts';
