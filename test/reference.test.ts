@@ -5,10 +5,10 @@ import { copyVersion } from '../packages/core/src/memory/move/session-place.ts';
 import { recordFields } from '../packages/core/src/memory/log/log-record.ts';
 import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
 import { keyPrefix } from '../packages/core/src/memory/store/storage-keys.ts';
-import { rateKeyPrefix as ratePrefix } from '../packages/guards/src/counters/rate-limit.ts';
-import { spendKeyPrefix as spendPrefix } from '../packages/guards/src/counters/spend-cap.ts';
-import { recordKeyPrefix as recordPrefix } from '../packages/recall/src/search/keyword-memory.ts';
-import { documentKeyPrefix as documentPrefix } from '../packages/recall/src/search/keyword-retriever.ts';
+import { rateKeyPrefix } from '../packages/guards/src/counters/rate-limit.ts';
+import { spendKeyPrefix } from '../packages/guards/src/counters/spend-cap.ts';
+import { recordKeyPrefix } from '../packages/recall/src/search/keyword-memory.ts';
+import { documentKeyPrefix } from '../packages/recall/src/search/keyword-retriever.ts';
 import { eventHandlers } from '../packages/core/src/event/check-hook.ts';
 import { asParagraph, readDocComment } from '../scripts/docs/reference/doc-comment.ts';
 import { DeclarationFile } from '../scripts/docs/reference/declaration-file.ts';
@@ -197,7 +197,7 @@ test('the page of formats has the versions, the records and the prefixes of the 
   const kinds = Object.keys(recordFields);
   expect(kinds.length).toBeGreaterThan(8);
   for (const kind of kinds) expect(page).toMatch(new RegExp(`^\\| \`${kind}\` `, 'm'));
-  const packagePrefixes = [ratePrefix, spendPrefix, recordPrefix, documentPrefix];
+  const packagePrefixes = [rateKeyPrefix, spendKeyPrefix, recordKeyPrefix, documentKeyPrefix];
   for (const prefix of [...Object.values(keyPrefix), ...packagePrefixes])
     expect(page).toContain(`\`${prefix}`);
 });
