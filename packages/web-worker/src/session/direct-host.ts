@@ -75,7 +75,7 @@ export class DirectHost implements RequestHost {
     const { id: requestId, body, controller } = request;
     request.lastLeaderId = runs.id;
     const served = { requestId, tabId: this.#id, body, signal: controller.signal };
-    void runs.serve(served, request.settle);
+    void runs.serve(served, request.resolve);
   }
 
   stop(requestId: string): void {
@@ -111,7 +111,7 @@ export class DirectHost implements RequestHost {
   #lead(): void {
     const { pending } = this.#options;
     const runs = this.#createRuns(false);
-    // If the session is closing, no other leader will settle its requests.
+    // If the session is closing, no other leader will answer its requests.
     runs.onConflict = () => (this.#isClosing ? pending.close() : this.#share()?.onLost());
     this.#runs = runs;
     // Announces the leader to all tabs: a tab whose page sleeps does not wait for the lock, but may

@@ -59,11 +59,11 @@ export class Leader {
   }
 
   /** Serves a request after `takeover.ready`, when the runs of an earlier leader are known. */
-  async serve(request: TabRequest, settle: (outcome: TabOutcome) => void): Promise<void> {
+  async serve(request: TabRequest, resolve: (outcome: TabOutcome) => void): Promise<void> {
     const { runs, takeover } = this;
     await takeover.ready.catch(() => {});
     if (runs.isOver) return;
-    await runs.serve(request, settle, (taskRequest) => takeover.perform(taskRequest));
+    await runs.serve(request, resolve, (taskRequest) => takeover.perform(taskRequest));
   }
 
   /** Handles a message from another tab. */

@@ -70,7 +70,7 @@ export class SharedTabHost implements SharedHost {
 
   /** Passes a request to the leader, once for each leader. */
   pass(request: PendingRequest): void {
-    if (this.#refusal) return request.settle({ ok: false, error: this.#refusal.toJSON() });
+    if (this.#refusal) return request.resolve({ ok: false, error: this.#refusal.toJSON() });
     const role = this.#role;
     const { id: requestId, body, controller } = request;
     const isResent = request.lastLeaderId !== undefined;
@@ -78,7 +78,7 @@ export class SharedTabHost implements SharedHost {
       request.lastLeaderId = role.leader.runs.id;
       void role.leader.serve(
         { requestId, tabId: this.#options.id, body, isResent, signal: controller.signal },
-        request.settle,
+        request.resolve,
       );
     } else if (role.type === 'following' && request.lastLeaderId !== role.leaderId) {
       const { leaderId } = role;
@@ -211,7 +211,7 @@ export class SharedTabHost implements SharedHost {
       post: (message) => this.#post(message),
       hasPeers: () => this.#hasPeers,
       onConflict: () => {
-        // If this tab is leaving, no other leader will settle its requests.
+        // If this tab is leaving, no other leader will answer its requests.
         if (this.#isClosing) return pending.close();
         if (this.#role.type === 'leading' && this.#role.leader.runs === runs) void this.#stepDown();
       },
@@ -243,7 +243,7 @@ export class SharedTabHost implements SharedHost {
     else if (this.#role.type !== 'leading' || this.#isClosing) return;
     // The earlier leader was only slow and has now ended the run, so the request must not run
     // again.
-    else if (message.type === 'done') this.#settle(message);
+    else if (message.type === 'done') this.#resolve(message);
     else if (message.type === 'abort') this.abort(message.requestId);
     else if (message.type === 'pages' || message.type === 'page-update') {
       if (message.leaderId === this.#role.leader.runs.id) this.#pages.receiveFromTab(message);
@@ -265,7 +265,7 @@ export class SharedTabHost implements SharedHost {
     } else if (message.type === 'events') {
       this.#options.feed.publish(unpackEvents(message.items), message.requestId, message.start);
       this.#stallWatch.check();
-    } else if (message.type === 'done') this.#settle(message);
+    } else if (message.type === 'done') this.#resolve(message);
   }
 
   /** Refuses all requests until the leader of another version has ended. */
@@ -279,8 +279,8 @@ export class SharedTabHost implements SharedHost {
     this.#passAll();
   }
 
-  #settle({ receiverId, requestId, outcome }: Extract<TabMessage, { type: 'done' }>): void {
-    if (receiverId === this.#options.id) this.#options.pending.settle(requestId, outcome);
+  #resolve({ receiverId, requestId, outcome }: Extract<TabMessage, { type: 'done' }>): void {
+    if (receiverId === this.#options.id) this.#options.pending.resolve(requestId, outcome);
   }
 
   /**

@@ -12,7 +12,7 @@ test('a request that has its outcome leaves no listener on the signal of its rea
     leaveSignal: signal,
   });
   expect(listenerCount()).toBe(1);
-  requests.settle(id, { ok: true, value: [] });
+  requests.resolve(id, { ok: true, value: [] });
   expect(await outcome).toEqual({ ok: true, value: [] });
   expect(listenerCount()).toBe(0);
 });

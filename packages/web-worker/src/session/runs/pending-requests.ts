@@ -10,7 +10,7 @@ export interface PendingRequest {
   readonly id: string;
   readonly body: TabRequestBody;
   readonly controller: AbortController;
-  readonly settle: (outcome: TabOutcome) => void;
+  readonly resolve: (outcome: TabOutcome) => void;
   readonly outcome: Promise<TabOutcome>;
   /** Id of the leader (`SessionRuns`) that received the request last. */
   lastLeaderId: string | undefined;
@@ -45,11 +45,11 @@ export class PendingRequests {
   /** Adds a request, which is pending until it has its outcome. */
   add({ body, controller, reader, leaveSignal }: PendingRequestOptions): PendingRequest {
     const id = crypto.randomUUID();
-    let settle!: PendingRequest['settle'];
-    const whenSettled = new Promise<TabOutcome>((resolve) => (settle = resolve));
+    let resolve!: PendingRequest['resolve'];
+    const answered = new Promise<TabOutcome>((onAnswer) => (resolve = onAnswer));
     const removeReader = reader && this.#feed.addRequester(id, reader);
     const leave = (): void => this.#feed.leave(id);
-    const outcome = whenSettled.finally(() => {
+    const outcome = answered.finally(() => {
       this.#requests.delete(id);
       removeReader?.();
       leaveSignal?.removeEventListener('abort', leave);
@@ -58,7 +58,7 @@ export class PendingRequests {
       id,
       body,
       controller,
-      settle,
+      resolve,
       outcome,
       lastLeaderId: undefined,
     };
@@ -68,9 +68,9 @@ export class PendingRequests {
     return request;
   }
 
-  /** Gives a request its outcome. Does nothing if the request is settled. */
-  settle(id: string, outcome: TabOutcome): void {
-    this.#requests.get(id)?.settle(outcome);
+  /** Gives a request its outcome. Does nothing if the request has one. */
+  resolve(id: string, outcome: TabOutcome): void {
+    this.#requests.get(id)?.resolve(outcome);
   }
 
   abort(id: string): void {
@@ -89,7 +89,7 @@ export class PendingRequests {
     for (const { id, controller } of this) if (this.#feed.isAbandoned(id)) controller.abort();
   }
 
-  /** Resolves when all requests are settled. */
+  /** Resolves when all requests have their outcomes. */
   async whenSettled(): Promise<void> {
     await Promise.all([...this].map(({ outcome }) => outcome));
   }
@@ -97,6 +97,6 @@ export class PendingRequests {
   /** Rejects all requests with `ABORTED`, because no leader will answer them. */
   close(): void {
     const error = new AgentError('ABORTED', 'The session was closed.').toJSON();
-    for (const { settle } of this) settle({ ok: false, error });
+    for (const { resolve } of this) resolve({ ok: false, error });
   }
 }

@@ -132,13 +132,13 @@ export class SessionRuns {
   }
 
   /**
-   * Runs a command or performs a task, and calls `settle` with the outcome. When this worker no
+   * Runs a command or performs a task, and calls `resolve` with the outcome. When this worker no
    * longer leads, does not call it, because the next leader gets the request too. `perform`:
    * performs a task.
    */
   async serve(
     { body, ...request }: TabRequest,
-    settle: (outcome: TabOutcome) => void,
+    resolve: (outcome: TabOutcome) => void,
     perform: SessionRuns['perform'] = (taskRequest) => this.perform(taskRequest),
   ): Promise<void> {
     const outcome = await toOutcome<AgentResult | CommandResult>(
@@ -147,7 +147,7 @@ export class SessionRuns {
         : perform({ ...request, task: body.task }),
     );
     if (this.#options.isShared && codeOf(outcome) === 'SESSION_CONFLICT') this.onConflict?.();
-    else if (!this.#isOver) settle(outcome);
+    else if (!this.#isOver) resolve(outcome);
   }
 
   /** Runs a request. Resolves with `undefined` if there is nothing to resume. */
