@@ -24,7 +24,7 @@ export async function resumeTurn(
   const isMissing = sentIds.length > 0 && !storedMessages.some(({ id }) => sentIds.includes(id));
   const isOpen = openRunId !== undefined && endReason === undefined;
   const isOfRun = (message: Msg): boolean => metadataOf(message).runId === openRunId;
-  // A run settles open tool calls before it stores the new message. If the process died between
+  // A run closes open tool calls before it stores the new message. If the process died between
   // these steps, the message is missing.
   if (isMissing && isOpen && !storedMessages.some(isOfRun))
     return begin({ isToolGone: hasStarted });

@@ -66,7 +66,7 @@ export interface ToolContext<Data = unknown> extends RunInfo {
   get<T>(token: ContextToken<T>): T;
   /**
    * Ends this tool call without a result (AgentScope: `ToolSuspendException`). The run finishes the
-   * other tool calls and ends as `suspended`. A decision in a later agent call settles this tool
+   * other tool calls and ends as `suspended`. A decision in a later agent call ends this tool
    * call. `details` are stored and shown with the pending tool call. Never returns.
    */
   suspend(reason?: string, details?: JsonObject): never;

@@ -203,8 +203,7 @@ export class SessionFold implements SessionView {
     this.#appended.push(message);
     if (message.role === 'assistant') this.reply = undefined;
     applyMessage(this.calls, message);
-    // After the end of a run, an answer comes from outside, and the failed or waiting run is
-    // settled.
+    // After the end of a run, an answer comes from outside, and the failed or waiting run is over.
     if (this.endReason !== undefined) this.#closeAnswered();
   }
 
