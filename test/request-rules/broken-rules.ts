@@ -30,9 +30,9 @@ const rules: Readonly<Record<RequestWire, readonly RequestRule[]>> = {
 };
 
 /**
- * Returns the rules of its provider that a request breaks. `request` is the body, as an object or as
- * JSON text, or the options of a call of AI SDK. `target` is the address, or the name of AI SDK's
- * provider: OpenAI, Mistral, DeepSeek and Anthropic have more rules than their API.
+ * Returns the rules of its provider that a request breaks. `request` is the body, as an object or
+ * as JSON text, or the options of a call of AI SDK. `target` is the address, or the name of AI
+ * SDK's provider: OpenAI, Mistral, DeepSeek and Anthropic have more rules than their API.
  */
 export function brokenRules(
   wire: RequestWire,

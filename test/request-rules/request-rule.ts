@@ -15,7 +15,9 @@ export interface RequestRule {
   readonly id: string;
   /** What a request must be like, as a sentence. */
   readonly text: string;
-  /** Address at which the rule is published: a page of documentation, or a report that quotes it. */
+  /**
+   * Address at which the rule is published: a page of documentation, or a report that quotes it.
+   */
   readonly source: string;
   /** Returns the paths of the parts that break the rule. */
   readonly find: (request: Place, target: RequestTarget) => readonly string[];

@@ -36,8 +36,8 @@ export interface KernelLimits {
   readonly resultLength?: number;
   /**
    * Maximum time of an agent call from its turn to its end, in milliseconds. Includes hooks and
-   * wrappers, but not the time in `run.wait.untimed()`. A longer agent call fails with `CALL_TIMEOUT`,
-   * even if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
+   * wrappers, but not the time in `run.wait.untimed()`. A longer agent call fails with
+   * `CALL_TIMEOUT`, even if a hook or wrapper still runs. Default: no limit. 0 also sets no limit.
    */
   readonly timeoutMs?: number;
 }
@@ -188,9 +188,9 @@ export interface KernelCallOptions extends GenerateSettings {
   /** Values that tools look up by `ContextToken`. They override the agent's values. */
   readonly toolContext?: Iterable<ContextEntry>;
   /**
-   * Middleware of this agent call. It is outside the agent's own. Middleware with the name of one of
-   * the agent takes its place instead. Its `defaults` override those of the agent's middleware, but
-   * not the agent's own options.
+   * Middleware of this agent call. It is outside the agent's own. Middleware with the name of one
+   * of the agent takes its place instead. Its `defaults` override those of the agent's middleware,
+   * but not the agent's own options.
    */
   readonly use?: UseList;
 }

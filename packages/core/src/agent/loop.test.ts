@@ -26,8 +26,8 @@ const ofType = <K extends AgentEvent['type']>(
 ): EventOf<K>[] => events.filter((event): event is EventOf<K> => event.type === type);
 
 /**
- * A store that rejects each message whose text equals the field `refused`. With `refused` set to `delete` or `flush`,
- * it rejects this operation.
+ * A store that rejects each message whose text equals the field `refused`. With `refused` set to
+ * `delete` or `flush`, it rejects this operation.
  */
 class Refusing extends InMemoryMemory {
   refused: string | undefined;

@@ -20,8 +20,8 @@ export type { EarlyRun, OpenCall, RequestDraft, Run, RunView };
 export type InnerStep<In, Out> = (input: In) => Promise<Out>;
 
 /**
- * Wraps one step of the loop. Called for each step, with a `next` of its own. A variable in it lasts
- * for one step. `perRun()` keeps a value for the whole run.
+ * Wraps one step of the loop. Called for each step, with a `next` of its own. A variable in it
+ * lasts for one step. `perRun()` keeps a value for the whole run.
  */
 export type Wrap<In, Out, R extends RunView = Run> = (
   input: In,
@@ -139,8 +139,8 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapModel?: (next: ChatModel) => ChatModel;
   /**
-   * Wraps what follows a reply, and a message that `run.ending.reply()` passes in its place. An `Ending`
-   * of `next` is not in the log yet.
+   * Wraps what follows a reply, and a message that `run.ending.reply()` passes in its place. An
+   * `Ending` of `next` is not in the log yet.
    */
   readonly wrapReply?: Wrap<Reply, Next>;
   /**

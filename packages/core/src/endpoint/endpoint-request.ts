@@ -6,8 +6,8 @@ import { valueFor, type PerRequest, type RequestHeaders } from './per-request.ts
 /** How long a request to an endpoint may take. */
 export interface EndpointLimits {
   /**
-   * Longest wait for the beginning of an answer, in milliseconds. The time of asynchronous `headers`
-   * counts. A request gets one millisecond more for each 50 bytes that it sends.
+   * Longest wait for the beginning of an answer, in milliseconds. The time of asynchronous
+   * `headers` counts. A request gets one millisecond more for each 50 bytes that it sends.
    * @default 20_000
    */
   readonly timeoutMs?: number | undefined;
@@ -31,8 +31,8 @@ export const changesWaitMs = 7000;
 const lostIntervals = 2.5;
 
 /**
- * Shortest silence after which a stream counts as lost, in milliseconds, unless the caller sets one.
- * On a busy machine, two pieces of a stream may come seconds apart.
+ * Shortest silence after which a stream counts as lost, in milliseconds, unless the caller sets
+ * one. On a busy machine, two pieces of a stream may come seconds apart.
  */
 const leastSilenceMs = 10_000;
 

@@ -13,12 +13,13 @@ import type { JsonObject } from '../message/json.ts';
  * - `INVALID_INPUT`: an argument, option or request body is malformed.
  * - `INVALID_MESSAGE`: a stored or foreign message does not have the shape of `Msg`.
  * - `MODEL_AUTH`: the model's server refused the key (401, 402, 403), or the key is missing.
- * - `MODEL_RATE_LIMITED`: a rate limit or a quota of the model's server is used up; `details` contains
- *   `retryAfterMs` if the server said how long to wait. Not `retryable` if waiting does not help.
- * - `MODEL_REQUEST`: the model's server refused the request for another reason (4xx), or cannot take
- *   it.
- * - `MODEL_CONTEXT_LENGTH`: the request is longer than the model's context window, or larger than the
- *   server takes (413).
+ * - `MODEL_RATE_LIMITED`: a rate limit or a quota of the model's server is used up; `details`
+ *   contains `retryAfterMs` if the server said how long to wait. Not `retryable` if waiting does
+ *   not help.
+ * - `MODEL_REQUEST`: the model's server refused the request for another reason (4xx), or cannot
+ *   take it.
+ * - `MODEL_CONTEXT_LENGTH`: the request is longer than the model's context window, or larger than
+ *   the server takes (413).
  * - `MODEL_SERVER`: the model's server failed (5xx, 409, 424, 498, 499), or sent an error in the
  *   middle of a stream.
  * - `MODEL_UNREACHABLE`: there was no connection to the model's server, or it broke before the end

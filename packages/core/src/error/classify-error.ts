@@ -65,8 +65,8 @@ const namePatterns: readonly FailurePattern[] = [
 const statusInWords = /(?:(?:status|http|error|code)[^a-z0-9]*|(?:^|: *))(429|5\d\d)(?![\da-z])/im;
 
 /**
- * Messages of `fetch` in undici, Chromium, WebKit, Firefox and workerd. Node's error codes are here,
- * because some errors have them only in their text.
+ * Messages of `fetch` in undici, Chromium, WebKit, Firefox and workerd. Node's error codes are
+ * here, because some errors have them only in their text.
  */
 const networkWords =
   /connection (refused|reset|error|closed)|socket hang up|\b(ECONN(RESET|REFUSED|ABORTED)|EPIPE|EAI_AGAIN|ENOTFOUND)\b|^(TypeError: )?(fetch failed|failed to fetch$|load failed|terminated$|(the )?network ?(error|connection))/im;

@@ -17,7 +17,8 @@ const margin = 1_000;
 
 /**
  * Returns the text of any thrown value for a log: its stack, its causes and the errors of an
- * `AggregateError`. The text of an `AgentError` begins with its code. Replaces secrets as `maskSecrets` does. Has at most 10,000 characters.
+ * `AggregateError`. The text of an `AgentError` begins with its code. Replaces secrets as
+ * `maskSecrets` does. Has at most 10,000 characters.
  */
 export function logText(thrown: unknown): string {
   const texts: string[] = [];

@@ -58,8 +58,8 @@ const knownFailures: readonly FailurePattern[] = [
     'MODEL_REQUEST',
   ],
   [/^408/, 'MODEL_TIMEOUT', true],
-  // OpenAI reports a conflict, TGI a failed generation, Groq that it has no capacity, and Gemini that
-  // it canceled the request itself.
+  // OpenAI reports a conflict, TGI a failed generation, Groq that it has no capacity, and Gemini
+  // that it canceled the request itself.
   [/^([5-9]|409|424|49[89])/, 'MODEL_SERVER', true],
   // Anthropic and gateways count the bytes of the request, GitHub Models counts its tokens.
   [/^413/, 'MODEL_CONTEXT_LENGTH'],
@@ -68,8 +68,8 @@ const knownFailures: readonly FailurePattern[] = [
 ];
 
 /**
- * Start of words that are not about the failure: the page of a gateway, or what the user sent, which
- * FastAPI repeats.
+ * Start of words that are not about the failure: the page of a gateway, or what the user sent,
+ * which FastAPI repeats.
  */
 const otherWords = /<html|\Winput\W:/i;
 

@@ -2,8 +2,9 @@ import { logText } from './log-text.ts';
 
 /**
  * Reports a failure that no caller waits for. The failure goes to the listener. If there is no
- * listener, it goes to the console without secrets, prefixed with `what`. If the listener throws or rejects, the
- * failure and the listener's error go to the console, and the reported operation continues.
+ * listener, it goes to the console without secrets, prefixed with `what`. If the listener throws or
+ * rejects, the failure and the listener's error go to the console, and the reported operation
+ * continues.
  */
 export function reportFailure<T extends readonly unknown[]>(
   what: string,

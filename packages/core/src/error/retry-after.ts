@@ -1,7 +1,7 @@
 /**
  * Returns how long a server asks to wait, in milliseconds. Reads its headers, then the words of its
- * body. `isLimited`: whether a rate limit was reached. Only then does the reset of a limit count, and
- * only of a limit with 0 remaining, unless no header says what remains.
+ * body. `isLimited`: whether a rate limit was reached. Only then does the reset of a limit count,
+ * and only of a limit with 0 remaining, unless no header says what remains.
  */
 export function retryAfterOf(
   headers: Headers | undefined,
@@ -53,8 +53,8 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 const durationPart = /([\d.]+) ?(ms|[smh])(?=\d|\b|ec|in|ou)/g;
 
 /**
- * Returns the milliseconds of a number of `unit`, a duration, a date, or a time since 1970 in seconds
- * or milliseconds. A time in the past is 0.
+ * Returns the milliseconds of a number of `unit`, a duration, a date, or a time since 1970 in
+ * seconds or milliseconds. A time in the past is 0.
  */
 function toMs(value?: string | null, unit = 1000): number | undefined {
   if (!value) return undefined;

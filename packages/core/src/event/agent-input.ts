@@ -108,8 +108,8 @@ export const eachTime = 'Create a new message each time.';
 /**
  * Throws `INVALID_INPUT` if two of the messages have the same id. Also throws if a message or tool
  * call of the conversation already has the id of a new one. Ids must be unique, because the log
- * removes and replaces messages by id, and finds results by the id of their tool call. `advice`: what
- * to do, for the error.
+ * removes and replaces messages by id, and finds results by the id of their tool call. `advice`:
+ * what to do, for the error.
  */
 export function checkNewIds(
   messages: readonly Msg[],

@@ -111,7 +111,9 @@ export interface ObjectRun {
   readonly isTemporary: boolean;
 }
 
-/** Agent that a page reaches without HTTP, for example in a worker. Hooks of a page connect to it. */
+/**
+ * Agent that a page reaches without HTTP, for example in a worker. Hooks of a page connect to it.
+ */
 export interface LinkedAgent<Source = unknown> {
   /**
    * What the agent lives in, such as a worker. The components of one place share their chats.

@@ -68,8 +68,8 @@ export class SessionMemory implements LogMemory {
   #readSignal: AbortSignal | undefined;
 
   /**
-   * Throws `INVALID_INPUT` for a session id that is not a string, is blank or, percent-encoded, longer
-   * than 400 characters. Throws `CONFIGURATION` for an invalid option.
+   * Throws `INVALID_INPUT` for a session id that is not a string, is blank or, percent-encoded,
+   * longer than 400 characters. Throws `CONFIGURATION` for an invalid option.
    */
   constructor(store: KeyValueStore, sessionId: string, options: SessionMemoryOptions = {}) {
     checkOptions('SessionMemory', options, sessionMemoryOptions);

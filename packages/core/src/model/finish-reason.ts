@@ -20,16 +20,16 @@ export type IncompleteReason = 'length' | 'filtered' | 'other';
 export type FinishMeaning = 'complete' | 'calls' | 'failed' | IncompleteReason;
 
 /**
- * The finish reasons of all formats, by their meaning. The first match counts, so that a prefix such
- * as `function_call_filter: ` is no filter. All other reasons mean `other`. Sources:
+ * The finish reasons of all formats, by their meaning. The first match counts, so that a prefix
+ * such as `function_call_filter: ` is no filter. All other reasons mean `other`. Sources:
  *
  * - OpenAI: `stop`, `length`, `tool_calls`, `content_filter`, `function_call`
  *   (https://github.com/openai/openai-openapi/pull/88). Responses: `max_output_tokens`,
  *   `content_filter`, `max_messages`, `steered`
  *   (https://docs.rs/crate/openai-client-base/0.16.0/source/src/models/object0_21.rs).
- * - Gemini: https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html.
- *   Its chat completions send these words (https://github.com/HKUDS/Vibe-Trading/pull/308), some
- *   after `content_filter: ` or `function_call_filter: `
+ * - Gemini: https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html. Its
+ *   chat completions send these words (https://github.com/HKUDS/Vibe-Trading/pull/308), some after
+ *   `content_filter: ` or `function_call_filter: `
  *   (https://github.com/ravendb/ravendb/blob/313f66f/src/Raven.Server/Documents/AI/Settings/AbstractOpenAiCompatibleChatCompletionProvider.cs).
  * - GLM: `sensitive`, `network_error`, `model_context_window_exceeded`
  *   (https://docs.z.ai/api-reference/llm/chat-completion,

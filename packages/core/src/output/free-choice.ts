@@ -17,7 +17,8 @@ export const freeChoice: Middleware = {
   wrapModel: (next) =>
     withStream(next, async function* (request, context) {
       const reply = next.stream(request, context);
-      // LiteLLM asks Claude for JSON as a tool call: https://github.com/BerriAI/litellm/issues/10103
+      // LiteLLM asks Claude for JSON as a tool call:
+      // https://github.com/BerriAI/litellm/issues/10103
       if (request.responseSchema) return yield* withoutClaim(reply);
       if (!isForced(request)) return yield* reply;
       try {
@@ -35,9 +36,9 @@ function isForced({ toolChoice }: ModelRequest): boolean {
 }
 
 /**
- * Ends a reply of text with `stop` if it claims to end with tool calls. The claim would be an error.
- * [vLLM](https://github.com/vllm-project/vllm/issues/53255) does this for a forced call, LiteLLM for
- * a schema.
+ * Ends a reply of text with `stop` if it claims to end with tool calls. The claim would be an
+ * error. [vLLM](https://github.com/vllm-project/vllm/issues/53255) does this for a forced call,
+ * LiteLLM for a schema.
  */
 async function* withoutClaim(reply: AsyncIterable<readonly ModelDelta[]>): ReplyStream {
   let hasCall = false;

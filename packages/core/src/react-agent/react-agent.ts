@@ -87,8 +87,8 @@ const standardMiddleware = definePreset(optionReaders.map(({ middleware }) => mi
 /**
  * Returns the features of `ReActAgent` that the kernel does not have, one middleware each. They
  * carry out decisions, steer a run, and take results of tools as answers. They also give a last
- * answer at a limit, and count tokens and tool calls. Later middleware of the same name replaces one,
- * so `{ name: 'steering' }` removes it.
+ * answer at a limit, and count tokens and tool calls. Later middleware of the same name replaces
+ * one, so `{ name: 'steering' }` removes it.
  */
 export function standard(): readonly Middleware[] {
   return standardMiddleware;

@@ -1,8 +1,8 @@
 import { isObjectOrArray, type JsonObject, type JsonValue } from '../message/json.ts';
 
 /**
- * Returns the value in `root` that a reference such as `#/$defs/Node` names, if there is one. Does not
- * follow `$id` and `$anchor`.
+ * Returns the value in `root` that a reference such as `#/$defs/Node` names, if there is one. Does
+ * not follow `$id` and `$anchor`.
  */
 export function valueAtRef(root: JsonObject, ref: string): JsonValue | undefined {
   const [start, ...keys] = ref.split('/');

@@ -80,9 +80,9 @@ export type InferInput<S extends SchemaLike> =
 /**
  * Converts a Standard Schema or plain JSON Schema to a `Schema`. The model gets plain JSON Schema
  * unchanged. Of values, only an object at the root is checked. The tool gets a copy of its
- * arguments. The copy is made through JSON, because `structuredClone` takes several times as long. Throws
- * `CONFIGURATION` if the schema library provides no JSON Schema, or none for a type in the schema.
- * `where`: beginning of the error message.
+ * arguments. The copy is made through JSON, because `structuredClone` takes several times as long.
+ * Throws `CONFIGURATION` if the schema library provides no JSON Schema, or none for a type in the
+ * schema. `where`: beginning of the error message.
  */
 export function toSchema(source: SchemaLike, where = 'The schema'): Schema<unknown> {
   if (!('~standard' in source))

@@ -1,8 +1,8 @@
 import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
 
 /**
- * Returns the `type` that a JSON Schema gives a place in the value. Returns `undefined` if the schema
- * has none there, for example because of a union or a reference.
+ * Returns the `type` that a JSON Schema gives a place in the value. Returns `undefined` if the
+ * schema has none there, for example because of a union or a reference.
  */
 export function typeAt(schema: JsonObject, path: readonly string[]): JsonValue | undefined {
   let node = schema;

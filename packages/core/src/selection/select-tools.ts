@@ -62,8 +62,8 @@ export type ToolSelector = (
  * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit the
  * user's last message (Arc Reactor: `ToolSelector`). The tools of `alwaysOffer` come first and skip
  * the selection. The others follow in the order of the selector. `maxTools` limits all tools
- * together. If the model calls a hidden tool, it gets an error result. Tool calls that an earlier run
- * left open still run. Throws `CONFIGURATION` for an option of the wrong kind.
+ * together. If the model calls a hidden tool, it gets an error result. Tool calls that an earlier
+ * run left open still run. Throws `CONFIGURATION` for an option of the wrong kind.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkOptions('selectTools()', options, selectToolsOptions);

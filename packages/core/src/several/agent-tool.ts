@@ -36,11 +36,11 @@ export type ChildAgent = Pick<Agent, 'name' | 'sessionId' | 'messages' | 'stream
 /** The session of a child agent, for the factory that creates it. */
 export interface ChildSession {
   /**
-   * `<user>:<session>:<call>`: the `userId` and the session id of the parent, and the id of the tool
-   * call that opened the session. Each is encoded with `encodeURIComponent`. Without a `userId`, it
-   * is `<session>:<call>`. Two users with one session id then share the child's log. So give the
-   * parent a `userId`, or session ids that no two users share. Use it as the child's `sessionId`
-   * and as the session id of its log.
+   * `<user>:<session>:<call>`: the `userId` and the session id of the parent, and the id of the
+   * tool call that opened the session. Each is encoded with `encodeURIComponent`. Without a
+   * `userId`, it is `<session>:<call>`. Two users with one session id then share the child's log.
+   * So give the parent a `userId`, or session ids that no two users share. Use it as the child's
+   * `sessionId` and as the session id of its log.
    */
   readonly sessionId: string;
 }
@@ -70,10 +70,10 @@ export interface AgentToolOptions {
    */
   readonly replay?: ReplayPolicy;
   /**
-   * Maximum number of agents in a chain of agent tools, from the agent that the program calls to the
-   * child. A longer chain fails the outermost agent call with `TOOL_ERROR`. The error's message and
-   * its `details.agentPath` name the agents. An agent in a worker or on a server begins a chain of
-   * its own.
+   * Maximum number of agents in a chain of agent tools, from the agent that the program calls to
+   * the child. A longer chain fails the outermost agent call with `TOOL_ERROR`. The error's message
+   * and its `details.agentPath` name the agents. An agent in a worker or on a server begins a chain
+   * of its own.
    * @default 8
    */
   readonly maxDepth?: number;

@@ -110,8 +110,8 @@ export interface ToolOptions<
   /**
    * Schema of the arguments: Zod, any Standard Schema with JSON Schema, or plain JSON Schema. Plain
    * JSON Schema must describe an object. Arguments that are an object are not checked against it.
-   * Wrap it in `jsonSchema()` to check them. The model writes JSON, so each type needs a JSON form. A date is
-   * `z.iso.datetime()`, or `z.iso.datetime().pipe(z.coerce.date())` to get a `Date`.
+   * Wrap it in `jsonSchema()` to check them. The model writes JSON, so each type needs a JSON form.
+   * A date is `z.iso.datetime()`, or `z.iso.datetime().pipe(z.coerce.date())` to get a `Date`.
    */
   readonly input: S;
   /**

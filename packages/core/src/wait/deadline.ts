@@ -25,8 +25,8 @@ export class Deadline {
   #silentMs = 0;
 
   /**
-   * `timeoutMs`: longest wait. Default: 5 minutes. `toError` returns the error for a wait that takes
-   * longer.
+   * `timeoutMs`: longest wait. Default: 5 minutes. `toError` returns the error for a wait that
+   * takes longer.
    */
   constructor(
     callerSignal: AbortSignal,

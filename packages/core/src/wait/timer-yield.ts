@@ -45,8 +45,8 @@ interface WaitingScope {
 }
 
 /**
- * Resolves in a new task of the event loop. Avoids `setTimeout`: browsers delay nested timers, and a
- * run would hang in a test with fake timers.
+ * Resolves in a new task of the event loop. Avoids `setTimeout`: browsers delay nested timers, and
+ * a run would hang in a test with fake timers.
  */
 export function nextTask(): Promise<void> {
   const { scheduler, navigator } = globalThis as WaitingScope & Partial<typeof globalThis>;

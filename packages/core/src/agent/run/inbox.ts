@@ -60,7 +60,8 @@ export class Inbox {
 
   /**
    * Offers a new agent call until its turn. Resolves with its result, or with `undefined` if it has
-   * to wait for its turn. Rejects if it is aborted, or with the error of the handler that refuses it.
+   * to wait for its turn. Rejects if it is aborted, or with the error of the handler that refuses
+   * it.
    */
   join(call: JoiningCall, queuedTurn: Promise<unknown>): Promise<AgentResult | undefined> {
     const joined = new Promise<AgentResult | undefined>((resolve, reject) => {

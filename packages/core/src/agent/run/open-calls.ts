@@ -58,7 +58,9 @@ export class OpenCalls {
     return isNoted || this.#uses.some(({ id }) => id === toolUse.id);
   }
 
-  /** Returns the state of a tool call, or nothing if the call has ended or nobody noted its state. */
+  /**
+   * Returns the state of a tool call, or nothing if the call has ended or nobody noted its state.
+   */
   stateOf({ id }: ToolUse): CallState | undefined {
     return this.#states.get(id);
   }

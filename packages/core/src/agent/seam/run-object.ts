@@ -51,7 +51,10 @@ export class RunObject implements Run {
     this.createMessage = (...args) => live.author.createMessage(...args);
   }
 
-  /** Returns the loop's own object for the `run` that middleware got, or `undefined` for another one. */
+  /**
+   * Returns the loop's own object for the `run` that middleware got, or `undefined` for another
+   * one.
+   */
   static liveRunOf(run: object): LiveRun | undefined {
     return #live in run ? run.#live : undefined;
   }

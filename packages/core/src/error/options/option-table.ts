@@ -1,7 +1,7 @@
 /**
- * A kind of value: what `checkFields()` and `checkOptions()` test, and the words for it. `T`: type of
- * the values that the kind accepts at least. So the compiler refuses a kind that is too narrow for
- * an option.
+ * A kind of value: what `checkFields()` and `checkOptions()` test, and the words for it. `T`: type
+ * of the values that the kind accepts at least. So the compiler refuses a kind that is too narrow
+ * for an option.
  */
 export interface Kind<in T = never> {
   /** What a value must be, for errors. Example: `a string`. */

@@ -33,9 +33,9 @@ export interface SessionPlace {
   read(sessionId: string): Promise<SessionCopy | undefined>;
   /**
    * Stores a copy. Rejects with `SESSION_CONFLICT`, and changes nothing, if the place has the
-   * session and the copy is not a later state of it. Does the same if a tool call waits in the copy,
-   * but has run here. Rejects with `SESSION_MOVED` if the copy is a backup, and the session belongs
-   * to another place.
+   * session and the copy is not a later state of it. Does the same if a tool call waits in the
+   * copy, but has run here. Rejects with `SESSION_MOVED` if the copy is a backup, and the session
+   * belongs to another place.
    */
   put(copy: SessionCopy): Promise<void>;
   /**

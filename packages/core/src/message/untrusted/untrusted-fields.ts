@@ -67,8 +67,8 @@ const counts: Check = (usage) =>
     : undefined;
 
 /*
- * Formatters send provider metadata to the model's server unchanged, and no guard sees it. It can be
- * a system message, or the id of an item that the server has stored for another user. So these
+ * Formatters send provider metadata to the model's server unchanged, and no guard sees it. It can
+ * be a system message, or the id of an item that the server has stored for another user. So these
  * checks accept only what a page shows, and the detail of an image.
  */
 

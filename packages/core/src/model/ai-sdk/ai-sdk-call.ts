@@ -251,8 +251,8 @@ const toTool = /* @__PURE__ */ memoize((tool: ToolSchema): Part => {
 });
 
 /**
- * Returns the options of the providers. Packages for OpenAI's protocol make each reply schema strict
- * unless the option `strictJsonSchema` says otherwise.
+ * Returns the options of the providers. Packages for OpenAI's protocol make each reply schema
+ * strict unless the option `strictJsonSchema` says otherwise.
  */
 function toCallOptions(request: ModelRequest, schema: JsonObject | undefined, provider: string) {
   const { messages } = request;

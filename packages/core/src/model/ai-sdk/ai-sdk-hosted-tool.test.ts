@@ -50,7 +50,9 @@ const streamOf = <T>(values: readonly T[]): ReadableStream<T> =>
     },
   });
 
-/** Creates an agent whose model gives these replies. `prompts()` returns what the model was sent. */
+/**
+ * Creates an agent whose model gives these replies. `prompts()` returns what the model was sent.
+ */
 function setUp(...replies: readonly (readonly Part[])[]) {
   const left = replies.map((parts) => [...parts, finish]);
   const model = new MockLanguageModelV4({

@@ -4,9 +4,9 @@ import type { ToolSchema } from '../chat-model.ts';
 import { toolParameters } from './wire-schema.ts';
 
 /**
- * Returns the parameters of a tool as servers accept them, and its `strict`, or `undefined` if strict
- * mode does not accept the parameters. A strict tool gets closed objects, which the mode demands,
- * unless its schema allows other fields.
+ * Returns the parameters of a tool as servers accept them, and its `strict`, or `undefined` if
+ * strict mode does not accept the parameters. A strict tool gets closed objects, which the mode
+ * demands, unless its schema allows other fields.
  */
 export function wireParameters({
   parameters,
@@ -37,8 +37,8 @@ function withClosedObjects(schema: JsonValue): JsonObject {
 }
 
 /**
- * Returns whether OpenAI accepts a schema in strict mode. Every object is closed and requires all of
- * its properties, and the schema has only the keywords and formats that the mode supports. The
+ * Returns whether OpenAI accepts a schema in strict mode. Every object is closed and requires all
+ * of its properties, and the schema has only the keywords and formats that the mode supports. The
  * server refuses the whole request otherwise (docs/reference/schemas.md has the sources).
  */
 export function isStrict(root: JsonObject): boolean {

@@ -9,13 +9,13 @@ import { valueAtRef } from '../../schema/local-refs.ts';
 import { mapFields, mapSchemas } from '../../schema/map-schemas.ts';
 
 /**
- * Returns the schema of a tool's arguments in a form that servers accept. Its root is an object with
- * `properties`, without a union and `$ref`. One tool with another schema makes servers refuse the
- * whole request. `docs/reference/schemas.md` has the sources.
+ * Returns the schema of a tool's arguments in a form that servers accept. Its root is an object
+ * with `properties`, without a union and `$ref`. One tool with another schema makes servers refuse
+ * the whole request. `docs/reference/schemas.md` has the sources.
  *
  * The forms of a union become one object that allows the fields of all forms. Its description says
- * which fields belong together. The result may accept more than the schema, but never less. So check
- * arguments against the schema itself.
+ * which fields belong together. The result may accept more than the schema, but never less. So
+ * check arguments against the schema itself.
  */
 export function toolParameters(schema: JsonObject): JsonObject {
   const root = withoutRootRef(schema);
@@ -26,8 +26,8 @@ export function toolParameters(schema: JsonObject): JsonObject {
 }
 
 /**
- * Returns why a schema cannot be that of a tool's arguments, or nothing if it can. Servers take only
- * arguments by name, so some form of the schema must be an object.
+ * Returns why a schema cannot be that of a tool's arguments, or nothing if it can. Servers take
+ * only arguments by name, so some form of the schema must be an object.
  */
 export function parametersIssue(schema: JsonObject): string | undefined {
   const root = withoutRootRef(schema);
@@ -168,8 +168,8 @@ function fitSchema(schema: JsonValue): JsonObject {
 
 /**
  * Returns a pattern that means the same, without escapes. Returns nothing if there is none. OpenAI
- * and llama.cpp refuse patterns that look ahead or back. llama.cpp also refuses escapes such as `\s`,
- * and patterns for a part of the text.
+ * and llama.cpp refuse patterns that look ahead or back. llama.cpp also refuses escapes such as
+ * `\s`, and patterns for a part of the text.
  */
 function toPlainPattern(pattern: string): string | undefined {
   const hasList = pattern.includes('[');
@@ -180,8 +180,8 @@ function toPlainPattern(pattern: string): string | undefined {
 }
 
 /**
- * Returns whether a keyword has a value of its type. Some MCP servers send `null` or a boolean, which
- * OpenAI refuses:
+ * Returns whether a keyword has a value of its type. Some MCP servers send `null` or a boolean,
+ * which OpenAI refuses:
  * https://github.com/MervinPraison/PraisonAI/issues/3111,
  * https://github.com/MarkusPfundstein/mcp-gsuite/issues/48.
  */

@@ -25,8 +25,8 @@ const keptNames: readonly string[] = [
 ];
 
 /**
- * Returns who signs the thinking of a model: its host and the family of the model. Behind a gateway,
- * a family refuses the signatures of another one:
+ * Returns who signs the thinking of a model: its host and the family of the model. Behind a
+ * gateway, a family refuses the signatures of another one:
  * https://github.com/decolua/9router/issues/4136, https://github.com/anomalyco/opencode/issues/6418
  */
 export function signerOf(host: string, model: string): string {
@@ -104,8 +104,8 @@ function joinObject(
   name: string,
 ): JsonValue | undefined {
   const fields = (isRecord(value) ? value : {}) as KeptFields;
-  // A value of `__proto__` would change all objects. LiteLLM passes its other fields on to providers
-  // that refuse them: https://github.com/BerriAI/litellm/issues/25595
+  // A value of `__proto__` would change all objects. LiteLLM passes its other fields on to
+  // providers that refuse them: https://github.com/BerriAI/litellm/issues/25595
   const isKept = (key: string): boolean =>
     name === 'provider_specific_fields' ? /signature/.test(key) : key !== '__proto__';
   joinFields(fields, part, Object.keys(part).filter(isKept));

@@ -93,8 +93,8 @@ export class OpenAiDecoder implements ReplyDecoder {
 
   /**
    * Some servers send no finish reason. Without one, a tool call with empty or incomplete arguments
-   * shows that the reply is incomplete, and so does a reply without any content. llama.cpp sent such
-   * a reply for a request that is too long:
+   * shows that the reply is incomplete, and so does a reply without any content. llama.cpp sent
+   * such a reply for a request that is too long:
    * https://github.com/NousResearch/hermes-agent/issues/65631
    */
   get isComplete(): false | undefined {
@@ -146,8 +146,8 @@ export class OpenAiDecoder implements ReplyDecoder {
   }
 
   /**
-   * Finish reason of a reply without one. Some servers never send a reason in a stream. Others leave
-   * it out when they cut a reply (https://github.com/abetlen/llama-cpp-python/issues/735,
+   * Finish reason of a reply without one. Some servers never send a reason in a stream. Others
+   * leave it out when they cut a reply (https://github.com/abetlen/llama-cpp-python/issues/735,
    * https://github.com/BerriAI/litellm/issues/10686). So a streamed text may be cut. A reply in one
    * piece is whole.
    */
@@ -241,8 +241,8 @@ function detailsText({ reasoning_details: details }: WireDelta): string {
 
 /**
  * Returns the usage after a chunk. A zero replaces no earlier count: some gateways end with
- * `usage: {}` or with zeros (https://github.com/router-for-me/CLIProxyAPI/pull/2762). xAI and Gemini
- * count reasoning in `total_tokens`, but not in `completion_tokens`.
+ * `usage: {}` or with zeros (https://github.com/router-for-me/CLIProxyAPI/pull/2762). xAI and
+ * Gemini count reasoning in `total_tokens`, but not in `completion_tokens`.
  */
 function laterUsage(usage: WireUsage, earlier: Partial<Usage> = {}): Usage | undefined {
   const inputTokens = laterCount(usage.prompt_tokens, earlier.inputTokens);

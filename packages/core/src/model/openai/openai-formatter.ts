@@ -43,12 +43,13 @@ export interface OpenAiFormatterOptions {
   readonly origin?: string | undefined;
   /**
    * Whether to send thinking back, as `reasoning_content` or, with `thinkTags`, within the text.
-   * DeepSeek requires it; OpenAI does not support it. Default: true for servers known to require it.
+   * DeepSeek requires it; OpenAI does not support it. Default: true for servers known to require
+   * it.
    */
   readonly sendThinking?: boolean | undefined;
   /**
-   * Whether replies have thinking within the text, in `<think>` tags. Default: true for servers known
-   * for it.
+   * Whether replies have thinking within the text, in `<think>` tags. Default: true for servers
+   * known for it.
    */
   readonly thinkTags?: boolean | undefined;
   /** Whether to request token counts with `stream_options.include_usage`. Default true. */

@@ -39,8 +39,10 @@ const maxSearchedCalls = 256;
  * The tool calls of a reply. Servers split, number and name the fragments of calls in different
  * ways. Three rules hold for all of them:
  *
- * - A fragment without a name never begins a call. It continues an open call, or waits for its name.
- * - Arguments that are a closed object cannot continue. What follows is a repetition or another call.
+ * - A fragment without a name never begins a call. It continues an open call, or waits for its
+ *   name.
+ * - Arguments that are a closed object cannot continue. What follows is a repetition or another
+ *   call.
  * - If two readings of a reply are possible, the reply is refused as incomplete.
  */
 export class StreamedToolCalls {
@@ -124,10 +126,10 @@ export class StreamedToolCalls {
     // Calls without an id and an index may be equal.
     const mayRepeat = id ? id === call?.id : call?.id || index != null;
     const another = this.#begin(fragment, mayRepeat ? call : undefined);
-    // Cerebras and Ollama send several calls with the same index, and DeepSeek and GLM with the same
-    // id: https://github.com/ollama/ollama/issues/15457, https://github.com/HKUDS/nanobot/pull/3943.
-    // Others send an id with each call. If one of the two calls gets no arguments, the fragments may
-    // be parts of one call.
+    // Cerebras and Ollama send several calls with the same index, and DeepSeek and GLM with the
+    // same id: https://github.com/ollama/ollama/issues/15457,
+    // https://github.com/HKUDS/nanobot/pull/3943. Others send an id with each call. If one of the
+    // two calls gets no arguments, the fragments may be parts of one call.
     const neighbor = call ?? (!id && last?.id ? last : undefined);
     if (neighbor) {
       neighbor.mustBeWhole = true;
@@ -336,7 +338,9 @@ class StreamedCall {
       deltas.push({ type: 'tool-input', index, ...news, delta: news.delta ?? '' });
   }
 
-  /** Finds the end of the arguments. Reads each character once, so that long arguments are cheap. */
+  /**
+   * Finds the end of the arguments. Reads each character once, so that long arguments are cheap.
+   */
   #scan(text: string): void {
     for (const char of text) {
       if (this.#isEscaped) this.#isEscaped = false;

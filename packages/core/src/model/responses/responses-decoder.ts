@@ -34,8 +34,8 @@ export class ResponsesDecoder implements ReplyDecoder {
   sequence = 0;
 
   /**
-   * `origin`: host of the server. `inputSum`: checksum of the request's input, if a later request may
-   * continue from this response.
+   * `origin`: host of the server. `inputSum`: checksum of the request's input, if a later request
+   * may continue from this response.
    */
   constructor(origin: string, inputSum?: number) {
     this.#origin = origin;

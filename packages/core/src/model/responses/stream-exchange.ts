@@ -24,7 +24,8 @@ export function streamExchange(exchange: Exchange): ReplyStream {
 
 /**
  * Sends a request. Sends the whole conversation if the provider has deleted the response that the
- * request continues from. Sends it without the reasoning so far if the provider cannot decrypt that.
+ * request continues from. Sends it without the reasoning so far if the provider cannot decrypt
+ * that.
  */
 export async function* sendRequest(
   { formatter, request }: Exchange,
@@ -45,7 +46,8 @@ export async function* sendRequest(
 
 /**
  * Returns whether the provider cannot decrypt reasoning, such as that of another key or account.
- * Without a second try, the session would fail for ever: https://github.com/openai/codex/issues/8119
+ * Without a second try, the session would fail for ever:
+ * https://github.com/openai/codex/issues/8119
  */
 function isUnreadable(error: unknown): boolean {
   return AgentError.is(error) && error.details?.['providerCode'] === 'invalid_encrypted_content';

@@ -105,8 +105,8 @@ export class JsonReader {
   }
 
   /**
-   * Whether enough characters came since the last `value` for the copies that the next one makes. The
-   * work stays linear if `value` is read only then.
+   * Whether enough characters came since the last `value` for the copies that the next one makes.
+   * The work stays linear if `value` is read only then.
    */
   get isCheap(): boolean {
     const copies = this.#openValues.reduce((sum, { size }) => sum + size, 0);

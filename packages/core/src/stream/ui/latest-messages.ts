@@ -15,8 +15,8 @@ interface CallPart {
 /**
  * Returns what a turn needs of the messages that a page shows: the last message, and the metadata,
  * decisions and results of the last answer. The agent has the rest. So a refused message, for
- * example one that is too large, is not sent again with the next one. `messageId`: id of the message
- * that the request is about. If this is the last answer, later messages are left out.
+ * example one that is too large, is not sent again with the next one. `messageId`: id of the
+ * message that the request is about. If this is the last answer, later messages are left out.
  *
  * @example
  * const body = { id, trigger, messageId, messages: latestMessages(messages, messageId) };

@@ -64,9 +64,9 @@ export interface UiMessageEncoder {
 /**
  * Creates an encoder that converts agent events to AI SDK 7's UI message stream. Use one encoder
  * per run. All tools are dynamic tools, unless `typed` is set. The progress of a tool (`emit`) is a
- * preliminary output, or a data part. Media of the model and of tools become files. A tool call that waits for approval
- * becomes an approval request with the same id. An error ends the stream. Its text is the message
- * of the error, with the code in brackets at the end.
+ * preliminary output, or a data part. Media of the model and of tools become files. A tool call
+ * that waits for approval becomes an approval request with the same id. An error ends the stream.
+ * Its text is the message of the error, with the code in brackets at the end.
  */
 export function createUiMessageEncoder(options: UiMessageEncoderOptions = {}): UiMessageEncoder {
   checkOptions('createUiMessageEncoder()', options, uiMessageEncoderOptions);
