@@ -19,8 +19,9 @@ export async function killObjects(): Promise<void> {
 }
 
 /**
- * Forgets all runs and timers of the running test, because workerd has dropped those of its objects.
- * Other hosts that die in a test still live in its process, so the test has to end their runs.
+ * Forgets all runs and timers of the running test, because workerd has dropped those of its
+ * objects. Other hosts that die in a test still live in its process, so the test has to end their
+ * runs.
  */
 function forgetRunsAndTimers(): void {
   const scope = currentScope();

@@ -40,7 +40,9 @@ memoryConformance(
   { persistent: true },
 );
 
-/** Opens a store. `calls` has its writing statements, its transactions and its waits for the disk. */
+/**
+ * Opens a store. `calls` has its writing statements, its transactions and its waits for the disk.
+ */
 function watched(storage: DurableObjectStorage): {
   readonly store: DurableStore;
   readonly calls: string[];

@@ -4,9 +4,10 @@ import type { RateLimiter, EdgeEnv, HandlerSettings } from '../settings/handler-
 import type { Identify } from '../settings/endpoint-part.ts';
 
 /**
- * Returns a function that calls `identify` and counts the request, if there is a limiter. `identify`
- * returns the key to count for. A failed login counts for the sender's address. The function rejects
- * with `LIMIT_EXCEEDED` after too many requests, and with `OVERLOADED` if the limiter fails.
+ * Returns a function that calls `identify` and counts the request, if there is a limiter.
+ * `identify` returns the key to count for. A failed login counts for the sender's address. The
+ * function rejects with `LIMIT_EXCEEDED` after too many requests, and with `OVERLOADED` if the
+ * limiter fails.
  */
 export function withRateLimit(
   settings: Pick<HandlerSettings, 'rateLimit'>,
@@ -34,7 +35,9 @@ export function withRateLimit(
   };
 }
 
-/** Returns the key that counts a user's requests. Keys of logins and operators begin differently. */
+/**
+ * Returns the key that counts a user's requests. Keys of logins and operators begin differently.
+ */
 export function keyOfUser(user: string): string {
   return /^(login|operator|user):/.test(user) ? `user:${user}` : user;
 }

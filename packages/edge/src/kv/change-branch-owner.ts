@@ -11,9 +11,10 @@ import {
 import { BranchLog, branchDefaults, type BranchLogOptions } from './log/branch-log.ts';
 
 /**
- * Works as `changeOwner` of `@isoloop/core/host`, for a store whose reads may lag behind writes, such as Cloudflare KV. The
- * client's echo shows whether the state is current. Returns the new echo. Rejects with the errors
- * of `EchoMemory`. A turn that does not see the change yet can still be stored.
+ * Works as `changeOwner` of `@isoloop/core/host`, for a store whose reads may lag behind writes,
+ * such as Cloudflare KV. The client's echo shows whether the state is current. Returns the new
+ * echo. Rejects with the errors of `EchoMemory`. A turn that does not see the change yet can still
+ * be stored.
  */
 export async function changeBranchOwner(
   store: KeyValueStore,

@@ -14,10 +14,10 @@ import { makeTurnWrite } from './log/turn-write.ts';
 /**
  * Repairs a damaged session of `KvMemory`: writes all readable records as one turn, and returns the
  * errors. Tool calls whose results may be lost get `interrupted` results. Also restores a session
- * whose main record is missing; a memory shows such a session as empty. Writes nothing if nothing is
- * damaged. Damaged records stay in the store, unused, until `clear`. Call it while nobody writes,
- * because reads of KV may lag behind writes. Rejects with `STORAGE_FAILED` if another version of the
- * library wrote the session.
+ * whose main record is missing; a memory shows such a session as empty. Writes nothing if nothing
+ * is damaged. Damaged records stay in the store, unused, until `clear`. Call it while nobody
+ * writes, because reads of KV may lag behind writes. Rejects with `STORAGE_FAILED` if another
+ * version of the library wrote the session.
  *
  * @example
  * const errors = await repairKvSession(new KvStore(env.CHAT_KV), 'ann/chat-1');

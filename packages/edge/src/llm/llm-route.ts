@@ -26,8 +26,8 @@ export interface LlmApi {
 /**
  * Handles `POST /llm/v1/chat/completions` and `POST /llm/v1/responses`: adds the API key and
  * forwards the request to the model's server, which stores no response. Forwards each chunk of the
- * answer as soon as it arrives, and comments while none arrives. Allows only listed models and known
- * fields, and limits the output tokens.
+ * answer as soon as it arrives, and comments while none arrives. Allows only listed models and
+ * known fields, and limits the output tokens.
  */
 export async function llmRoute(
   c: Context<EdgeEnv>,
@@ -145,8 +145,8 @@ async function ask(
 
 /**
  * Returns the response to an error of the model's server. The text of the server's error goes only
- * to the Worker's log. An error in the client's request gets 400. Clients learn how long to wait, and
- * whether another try may help.
+ * to the Worker's log. An error in the client's request gets 400. Clients learn how long to wait,
+ * and whether another try may help.
  */
 async function upstreamErrorResponse(
   response: Response,

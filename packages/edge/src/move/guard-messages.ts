@@ -18,8 +18,8 @@ export interface GuardSetup {
 
 /**
  * Passes messages and further texts of a client through the guards of the session's agent, which
- * may change them. Asks no model. Throws the error of the guard that rejects them, and `CALL_TIMEOUT` after
- * `guardsMs`, because the session takes no turns meanwhile.
+ * may change them. Asks no model. Throws the error of the guard that rejects them, and
+ * `CALL_TIMEOUT` after `guardsMs`, because the session takes no turns meanwhile.
  */
 export async function guardMessages(
   messages: readonly Msg[],

@@ -24,9 +24,9 @@ export interface Operator {
 export interface OperatorDeskOptions<Env = object> {
   /**
    * Function that identifies the operator of a request. If it returns `null` or fails, the response
-   * is 401. `chat`: the conversation and its user. The `authorize` of the endpoint is not asked. The
-   * rate limit counts an operator's requests under `operator:` and the name, and failed logins by
-   * address.
+   * is 401. `chat`: the conversation and its user. The `authorize` of the endpoint is not asked.
+   * The rate limit counts an operator's requests under `operator:` and the name, and failed logins
+   * by address.
    */
   readonly authorize: (
     request: Request,

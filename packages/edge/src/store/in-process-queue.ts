@@ -40,7 +40,9 @@ export class InProcessQueue implements TurnQueue {
   #turns: readonly QueuedTurn[] = [];
   #failed: readonly NumberedFailure[] = [];
   #blockedId: number | undefined;
-  /** Ids of the turns that the store keeps. The client of any other turn waits for its first event. */
+  /**
+   * Ids of the turns that the store keeps. The client of any other turn waits for its first event.
+   */
   readonly #storedIds: Set<number> = new Set();
   #lastId = 0;
   /** Values of the messages that the store keeps, by id. They never change. */

@@ -11,8 +11,9 @@ interface GlobalScope {
 
 /**
  * Returns the sessions that the handlers of this process share under a name. A bundler may evaluate
- * a module again, for example after an edit or for another route, and each evaluation has a handler.
- * The first one's store stays. The newest one's settings apply to turns that begin from now on.
+ * a module again, for example after an edit or for another route, and each evaluation has a
+ * handler. The first one's store stays. The newest one's settings apply to turns that begin from
+ * now on.
  */
 export function sharedHosts(
   name: string,
