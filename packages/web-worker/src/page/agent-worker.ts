@@ -33,8 +33,8 @@ type OptionalArgument<O> = object extends O ? [options?: O] : [options: O];
  * outside of the component. The options may change from render to render. Without a worker, as on a
  * server, the hooks show an empty chat. Throws `CONFIGURATION` for an unknown option.
  *
- * Pass the type of the exposed agents, as in `agentWorker<typeof assistant>`. TypeScript then checks
- * the agent's name and its options, and the messages have the types of its tools.
+ * Pass the type of the exposed agents, as in `agentWorker<typeof assistant>`. TypeScript then
+ * checks the agent's name and its options, and the messages have the types of its tools.
  *
  * @example
  * const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });

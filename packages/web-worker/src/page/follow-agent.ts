@@ -28,9 +28,9 @@ export interface FollowOptions {
 
 /**
  * Keeps a chat in step with its agent. Loads the history, reads a running or interrupted answer to
- * its end, and shows the questions and answers of other tabs. If the conversation is deleted in this
- * browser, the chat becomes empty. Returns a function that ends this.
- * The chat's transport must be `agent.chatTransport()`, also in `typedTransport()`. React has `useAgentChat` instead.
+ * its end, and shows the questions and answers of other tabs. If the conversation is deleted in
+ * this browser, the chat becomes empty. Returns a function that ends this. The chat's transport
+ * must be `agent.chatTransport()`, also in `typedTransport()`. React has `useAgentChat` instead.
  *
  * If the history cannot be read, the chat keeps its messages. It reads the history again when the
  * next run begins or ends. Ends with the connection.

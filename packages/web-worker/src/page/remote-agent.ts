@@ -80,9 +80,9 @@ export interface RemoteAgent<T = Readonly<Record<string, unknown>>> {
   /**
    * Streams the events of all runs of the session one after the other, including runs of other
    * tabs. The stream begins with the call of `watch()`, at the start of the current run. It ends
-   * when you leave the loop, when you call `cancel()`, or when the connection ends. A slow reader of
-   * this stream does not slow down the runs. The page keeps the events that were not read yet. So
-   * call `cancel()` if you do not read the stream.
+   * when you leave the loop, when you call `cancel()`, or when the connection ends. A slow reader
+   * of this stream does not slow down the runs. The page keeps the events that were not read yet.
+   * So call `cancel()` if you do not read the stream.
    */
   watch(): Omit<RemoteStream, 'result'>;
   /**

@@ -32,7 +32,9 @@ export function watchDeletions(storedId: string, listener: (at: number) => void)
   return () => channel?.close();
 }
 
-/** Returns `undefined` where the browser has no channels or refuses them. Each tab is then alone. */
+/**
+ * Returns `undefined` where the browser has no channels or refuses them. Each tab is then alone.
+ */
 function openChannel(): BroadcastChannel | undefined {
   try {
     return new BroadcastChannel(channelName);

@@ -65,8 +65,8 @@ const version: SessionCopy['version'] = 5;
 
 /**
  * Lists and manages the conversations in IndexedDB. Works in pages and workers. An agent with an
- * open session sees a change at its next agent call, and a deletion at once. If the store fails, methods reject with
- * `STORAGE_QUOTA` (no storage left) or `STORAGE_FAILED`.
+ * open session sees a change at its next agent call, and a deletion at once. If the store fails,
+ * methods reject with `STORAGE_QUOTA` (no storage left) or `STORAGE_FAILED`.
  */
 export class IndexedDbSessions {
   readonly #store: IndexedDbStore;

@@ -4,7 +4,9 @@ import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import { cutOff, read, startTabs } from '../../test-support/tabs-under-test.ts';
 
-/** Ways in which a browser has no Web Locks. `leave for locks`: a request fails with SecurityError. */
+/**
+ * Ways in which a browser has no Web Locks. `leave for locks`: a request fails with SecurityError.
+ */
 const kinds = ['leave for locks', 'locks'] as const;
 
 const storedTexts = async (sessionId: string): Promise<readonly string[]> => {

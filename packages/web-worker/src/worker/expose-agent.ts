@@ -54,7 +54,8 @@ interface PagePort {
  * agent call calls the factory again.
  *
  * The return value only carries types for the pages: `export type Assistant = typeof assistant`.
- * Declare the type of the options in the factory: `({ options }: WorkerAgentSetup<MyOptions>) => …`.
+ * Declare the type of the options in the factory:
+ * `({ options }: WorkerAgentSetup<MyOptions>) => …`.
  *
  * @example
  * const assistant = exposeAgent(
