@@ -171,7 +171,9 @@ export class AgentChat {
     void this.sessions.load();
   }
 
-  /** Drops a conversation that somebody has deleted or that is another person's, and looks again. */
+  /**
+   * Drops a conversation that somebody has deleted or that is another person's, and looks again.
+   */
   async #onDeleted(): Promise<void> {
     this.queue.forget();
     this.#loading.forget();

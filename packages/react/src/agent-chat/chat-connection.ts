@@ -52,7 +52,9 @@ export class ChatConnection {
     return link;
   }
 
-  /** Leaves the link, which the caller closes. The end of a reading is not the end of its answer. */
+  /**
+   * Leaves the link, which the caller closes. The end of a reading is not the end of its answer.
+   */
   leave(): AgentLink {
     const { link } = this;
     this.#link = undefined;

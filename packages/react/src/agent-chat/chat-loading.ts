@@ -68,8 +68,8 @@ export class ChatLoading {
 
   /**
    * Begins when the chat has connected. After a reload, waits for the answer to the message that
-   * this tab has sent. Shows the message only after the history, which tells whether the same person
-   * is logged in. `isNew`: whether there is nothing to load.
+   * this tab has sent. Shows the message only after the history, which tells whether the same
+   * person is logged in. `isNew`: whether there is nothing to load.
    */
   async begin(isNew: boolean): Promise<void> {
     const { chat, connection } = this.#options;

@@ -20,8 +20,8 @@ export interface StoppedTurn {
 }
 
 /**
- * Stops a turn, and ends its reading. Rejects if the turn goes on. Resolves to whether its answer was
- * lost, and the agent may have more of it.
+ * Stops a turn, and ends its reading. Rejects if the turn goes on. Resolves to whether its answer
+ * was lost, and the agent may have more of it.
  */
 export async function stopTurn(turn: StoppedTurn): Promise<boolean> {
   const { chat, stop, whenSent, whenEnded, giveUp } = turn;

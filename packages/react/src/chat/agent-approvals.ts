@@ -105,7 +105,9 @@ export function isDecided(part: UIMessagePart): part is DecidedPart {
   return isToolUIPart(part) && part.state === 'approval-responded';
 }
 
-/** Returns whether the agent has refused decisions. The stream of an answer has the code as text. */
+/**
+ * Returns whether the agent has refused decisions. The stream of an answer has the code as text.
+ */
 export function isRefusedDecision(error: Error | undefined): boolean {
   const code = 'INVALID_DECISION';
   if (AgentError.is(error)) return error.code === code;

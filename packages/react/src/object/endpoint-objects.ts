@@ -17,8 +17,8 @@ export interface ObjectRequest {
 }
 
 /**
- * Yields the object of an endpoint while it arrives. If the signal aborts, also ends its run. Rejects
- * if the run cannot be ended.
+ * Yields the object of an endpoint while it arrives. If the signal aborts, also ends its run.
+ * Rejects if the run cannot be ended.
  */
 export async function* endpointObjects(
   endpoint: AgentEndpoint,

@@ -21,8 +21,8 @@ export class ChatQueue {
   readonly #options: ChatQueueOptions;
   readonly #heldMessages: HeldMessages;
   /**
-   * Ids of the messages that this page shows, and sends when it can. Before the history, it does not
-   * know whose the others are.
+   * Ids of the messages that this page shows, and sends when it can. Before the history, it does
+   * not know whose the others are.
    */
   readonly #ownIds: Set<string> = new Set();
 

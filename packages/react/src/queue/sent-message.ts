@@ -3,8 +3,8 @@ import { tryStorage } from './tab-storage.ts';
 
 /**
  * Message that this browser tab has sent, until the tab has the answer. The tab keeps it over a
- * reload, because an endpoint in KV stores a message only at the end of its turn. A chat that nobody
- * shows keeps nothing in the tab, which may have another person by then.
+ * reload, because an endpoint in KV stores a message only at the end of its turn. A chat that
+ * nobody shows keeps nothing in the tab, which may have another person by then.
  */
 export class SentMessage {
   readonly #key: string;

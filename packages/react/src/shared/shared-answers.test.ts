@@ -261,7 +261,9 @@ test('a hidden page shows the answer of another tab, and reads a lost one when i
   await allShow([other!], ['user: go', 'assistant: Wait. Done.']);
 });
 
-/** Opens the channel of the user's tabs, as another tab does. Returns a function that posts to it. */
+/**
+ * Opens the channel of the user's tabs, as another tab does. Returns a function that posts to it.
+ */
 function anotherTab(sessionId: string): (post: AnswerPost) => void {
   const name = `isoloop:${location.origin}/api/chat/${sessionId}:ann`;
   const channel = new BroadcastChannel(name);

@@ -28,8 +28,8 @@ export class SharedReading implements OwnReading {
   /** Aborts when the page is shown or hidden, or when the reading ends. */
   #changing = new AbortController();
   /**
-   * Settles when the tab has the lock, or does not want it any more. Absent if the tab has not asked
-   * for it since the page was shown or hidden.
+   * Settles when the tab has the lock, or does not want it any more. Absent if the tab has not
+   * asked for it since the page was shown or hidden.
    */
   #taking: Promise<void> | undefined;
   /** Whether this tab posts the chunks. */
