@@ -101,8 +101,8 @@ async function send(
 const renewalDelaysMs: readonly number[] = [250, 750];
 
 /**
- * Sends a request of the authorization flow. Tries again to renew a token, because after one failure
- * the SDK would ask a person (aaif-goose/goose#12016).
+ * Sends a request of the authorization flow. Tries again to renew a token, because after one
+ * failure the SDK would ask a person (aaif-goose/goose#12016).
  */
 async function sendForToken(
   request: () => Promise<Response>,

@@ -71,8 +71,8 @@ export function isSessionUnknown(error: unknown): boolean {
 }
 
 /**
- * Returns whether the server may have forgotten the session. Some servers then answer with 200 and an
- * error of the protocol, or with an answer to no request. The request may have run.
+ * Returns whether the server may have forgotten the session. Some servers then answer with 200 and
+ * an error of the protocol, or with an answer to no request. The request may have run.
  */
 export function isSessionDoubtful(error: unknown): boolean {
   const text = errorText(error);

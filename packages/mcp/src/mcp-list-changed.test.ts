@@ -52,8 +52,8 @@ function laterList(answer?: Answer): {
 }
 
 /**
- * Waits for an agent call whose server is real. The clock stands still until the report of a changed
- * list has arrived, so that a busy machine does not miss it.
+ * Waits for an agent call whose server is real. The clock stands still until the report of a
+ * changed list has arrived, so that a busy machine does not miss it.
  */
 async function afterReport<T>(
   clock: FakeClock,

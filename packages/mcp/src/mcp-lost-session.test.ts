@@ -5,8 +5,8 @@ import { toolResultsOf } from '@isoloop/core';
 import type { McpTools } from './mcp-tools.ts';
 
 /**
- * A server that was restarted, which answers with `forgotten` to requests of its earlier session. Such
- * an answer gets the id of the request.
+ * A server that was restarted, which answers with `forgotten` to requests of its earlier session.
+ * Such an answer gets the id of the request.
  */
 async function restartedServer(
   forgotten: (id: unknown) => Response,

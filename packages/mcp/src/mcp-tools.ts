@@ -48,8 +48,8 @@ export async function mcpTools(options: McpToolsOptions): Promise<McpTools> {
 }
 
 /**
- * Time, in milliseconds, that the agent waits after a tool call for a report of changed tools. Servers
- * of the SDKs send the report on another connection, just before the answer.
+ * Time, in milliseconds, that the agent waits after a tool call for a report of changed tools.
+ * Servers of the SDKs send the report on another connection, just before the answer.
  */
 const maxReportMs = 10;
 

@@ -20,8 +20,8 @@ const silent = (words: string): ScriptedReply => ({
 });
 
 /**
- * Creates an agent with a spend cap and output guards. `costs` gets the usage of each call that cost
- * something, from the spend cap.
+ * Creates an agent with a spend cap and output guards. `costs` gets the usage of each call that
+ * cost something, from the spend cap.
  */
 function setUp(
   replies: readonly ScriptedReply[],

@@ -131,8 +131,8 @@ function unusualLocalLength(text: string, at: number): number {
 }
 
 /**
- * Works as `unusualLocalLength` for `ann @example.com`. `thanks @example.com` names a user. So there
- * must be a word about mail, or a local part that is no word.
+ * Works as `unusualLocalLength` for `ann @example.com`. `thanks @example.com` names a user. So
+ * there must be a word about mail, or a local part that is no word.
  */
 function localLengthBeforeBlank(text: string, at: number): number {
   const length = unusualLocalLength(text, at);

@@ -44,8 +44,8 @@ export function endSentence(turn: LogTurn, end: ReplayEnd, hasAgent: boolean): s
 }
 
 /**
- * A replay cannot repeat an abort, a suspension or an interruption. It ends as `aborted` at the same
- * place.
+ * A replay cannot repeat an abort, a suspension or an interruption. It ends as `aborted` at the
+ * same place.
  */
 function isSameReason(logged: string, replayed: string): boolean {
   const isFromOutside = /^(aborted|error|interrupted|suspended)$/.test(logged);

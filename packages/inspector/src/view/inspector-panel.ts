@@ -36,8 +36,8 @@ const writeEvents = /^(pre-call|post-reasoning|post-acting|suspended|run-end)$/;
 const turnsPerPage = 30;
 
 /**
- * Delay before the log is read after an event, in milliseconds: a worker writes the log shortly after
- * the event.
+ * Delay before the log is read after an event, in milliseconds: a worker writes the log shortly
+ * after the event.
  */
 const afterWriteMs = 150;
 
@@ -231,8 +231,8 @@ export class InspectorPanel {
   };
 
   /**
-   * Reads the log again, because a turn may have grown since the last read. Rejects if the log cannot
-   * be read. Returns `undefined` if the inspector shows something else by then.
+   * Reads the log again, because a turn may have grown since the last read. Rejects if the log
+   * cannot be read. Returns `undefined` if the inspector shows something else by then.
    */
   async #latestTurn(turn: LogTurn): Promise<LogTurn | undefined> {
     const { signal } = this.#readController;

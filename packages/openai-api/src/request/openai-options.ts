@@ -4,9 +4,9 @@ import type { SchemaFactory } from './response-format.ts';
 /** What clients of `/v1` may ask for, and what they see. */
 export interface OpenAiRoutesOptions {
   /**
-   * Model settings that a client may choose for each reply of the run. Of the others, `temperature`,
-   * `topP` and `seed` are ignored. `maxTokens` and `stop` get 400 `INVALID_INPUT`, because the
-   * client's program may rely on them.
+   * Model settings that a client may choose for each reply of the run. Of the others,
+   * `temperature`, `topP` and `seed` are ignored. `maxTokens` and `stop` get 400 `INVALID_INPUT`,
+   * because the client's program may rely on them.
    * @default ['maxTokens', 'temperature']
    */
   readonly clientSettings?: readonly ClientSetting[];

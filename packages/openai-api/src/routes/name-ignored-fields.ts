@@ -10,9 +10,9 @@ const maxNames = 50;
 const plainName = /^[\w.-]{1,64}$/;
 
 /**
- * Names the ignored fields of a request in a header of its answer, also of an error. Writes each field to the log
- * once, and then that the log names no more. Leaves out names that no API has, such as texts with
- * spaces.
+ * Names the ignored fields of a request in a header of its answer, also of an error. Writes each
+ * field to the log once, and then that the log names no more. Leaves out names that no API has,
+ * such as texts with spaces.
  */
 export function nameIgnoredFields(
   c: Context<EdgeEnv>,

@@ -17,8 +17,8 @@ import { readRequest } from './openai-request.ts';
  * - By default, the request is stateless: `input` is the whole history. The run ends if the client
  *   disconnects.
  * - With `store: true`, the request begins a session, and a later request continues it with
- *   `previous_response_id`. The header `x-isoloop-session` names a session, as for chat completions.
- *   Only the items after the last item of the assistant are used.
+ *   `previous_response_id`. The header `x-isoloop-session` names a session, as for chat
+ *   completions. Only the items after the last item of the assistant are used.
  *
  * The agent's own tools run on the server, and the answer does not show them. Calls of the client's
  * tools end the run and are returned as `function_call` items.

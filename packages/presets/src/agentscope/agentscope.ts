@@ -7,8 +7,8 @@ import { errorResult } from '@isoloop/core/tool';
 /**
  * Returns the defaults of AgentScope Java that differ from Isoloop's defaults, for an agent's `use`
  * list:
- * - `pre-call` hooks cannot change the input (AgentScope's document); the middleware `observedInput` says
- *   so;
+ * - `pre-call` hooks cannot change the input (AgentScope's document); the middleware
+ *   `observedInput` says so;
  * - the model's value of a tool parameter has precedence over a preset value;
  * - tools run one at a time; `limits: { parallelTools: Infinity }` runs them in parallel;
  * - if the summary at the limit fails, the answer is a text that quotes the error, also with the

@@ -92,7 +92,9 @@ function readPythonJson(text: string): JsonValue | undefined {
   return parseJson(text) ?? parseJson(text.replace(specialNumber, toJson));
 }
 
-/** Parses a text as the arguments of a tool call. Returns `undefined` for a text that is not JSON. */
+/**
+ * Parses a text as the arguments of a tool call. Returns `undefined` for a text that is not JSON.
+ */
 function parseJson(text: string): JsonValue | undefined {
   return text ? (argumentsIn(text).input ?? undefined) : undefined;
 }

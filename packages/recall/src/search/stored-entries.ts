@@ -269,7 +269,9 @@ function keysOf({ key, valueCount }: EntryAddress): readonly string[] {
   return valueKeys(key, valueCount);
 }
 
-/** Returns the decoded text. Returns `undefined` if a key of another program is not encoded text. */
+/**
+ * Returns the decoded text. Returns `undefined` if a key of another program is not encoded text.
+ */
 function decodedText(encoded: string): string | undefined {
   try {
     return decodeURIComponent(encoded);

@@ -35,7 +35,9 @@ const handler = createAgentHandler<Env>({
   }),
 });
 
-/** Keeps a conversation at the edge, and runs its turns. After a reload, a page continues to read. */
+/**
+ * Keeps a conversation at the edge, and runs its turns. After a reload, a page continues to read.
+ */
 export const ChatSession = handler.Session;
 
 const app = new Hono<{ Bindings: Env }>();

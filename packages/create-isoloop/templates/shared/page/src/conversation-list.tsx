@@ -6,7 +6,9 @@ interface ConversationListProps {
   readonly onDelete: (sessionId: string) => Promise<void>;
 }
 
-/** Shows a link to each conversation, and one to a new conversation. The open one can be deleted. */
+/**
+ * Shows a link to each conversation, and one to a new conversation. The open one can be deleted.
+ */
 export function ConversationList({ list = [], current, onDelete }: ConversationListProps) {
   return (
     <nav>
