@@ -1,5 +1,5 @@
-// `npm run bench -- all`: runs the benchmarks of RESULTS.md one after the other, each in a process of
-// its own, and writes the file. The endpoint runs with fewer rounds than by itself.
+// `npm run bench -- all`: runs the benchmarks of RESULTS.md one after the other, each in a process
+// of its own, and writes the file. The endpoint runs with fewer rounds than by itself.
 import { spawn } from 'node:child_process';
 
 const benchmarks = [

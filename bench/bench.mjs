@@ -1,6 +1,7 @@
 // Runs the same work with every contender (a library or hand-written code). Prints the CPU time and
 // its ratio to the CPU time of `floor`, the least code that does the work:
-// `npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2] [--contenders floor,isoloop] [--reps N] [--write]`
+// `npm run bench [-- --runtimes node,workerd,chromium] [--scenarios s1,s2]`, and the options
+// `[--contenders floor,isoloop] [--reps N] [--write]`
 //
 // Other benchmarks:
 // - `npm run bench -- agents`: a new agent and its first call (agents.mjs)

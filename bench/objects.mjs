@@ -1,6 +1,6 @@
-// `npm run bench -- objects [--write]`: an object that fills in on a page. Compares `useAgentObject`
-// and our endpoint with AI SDK's `useObject`, `streamText` and `Output.object`: the bytes of the
-// page's code and of the answer. The objects are those of the recorded streams.
+// `npm run bench -- objects [--write]`: an object that fills in on a page. Compares
+// `useAgentObject` and our endpoint with AI SDK's `useObject`, `streamText` and `Output.object`:
+// the bytes of the page's code and of the answer. The objects are those of the recorded streams.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createOpenAI } from '@ai-sdk/openai';
 import {

@@ -1,7 +1,8 @@
-// `npm run bench -- pages [--write]`: the same chat page written with AI SDK and with `useAgentChat`:
-// files, tools, approvals, stop, retry, edits and resume, at an endpoint of `@isoloop/edge`. Both use
-// the same components. Counts the page's bytes beside React, and its lines of code beside the
-// components. The pages are in `packages/web-worker/test-support/chat-pages`, where tests run them.
+// `npm run bench -- pages [--write]`: the same chat page written with AI SDK and with
+// `useAgentChat`: files, tools, approvals, stop, retry, edits and resume, at an endpoint of
+// `@isoloop/edge`. Both use the same components. Counts the page's bytes beside React, and its
+// lines of code beside the components. The pages are in
+// `packages/web-worker/test-support/chat-pages`, where tests run them.
 import { readFileSync } from 'node:fs';
 import { pageSize } from './lib/page-size.mjs';
 import { writeSections } from './lib/results-file.mjs';

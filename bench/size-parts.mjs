@@ -1,6 +1,6 @@
-// What each part of the kernel's bundle costs: builds `Agent` with `tool` and `openai`, and again with
-// the functions of one part empty. Run `npm run build` before. Prints the difference in bytes (gzip).
-// Text that two parts share counts for neither, so the sum is less than the bundle.
+// What each part of the kernel's bundle costs: builds `Agent` with `tool` and `openai`, and again
+// with the functions of one part empty. Run `npm run build` before. Prints the difference in bytes
+// (gzip). Text that two parts share counts for neither, so the sum is less than the bundle.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
@@ -137,8 +137,8 @@ async function sizeWith(files) {
 }
 
 /**
- * Returns the module with empty functions. `functions`: their names, or `true` for all. Throws if the
- * module lacks one of them.
+ * Returns the module with empty functions. `functions`: their names, or `true` for all. Throws if
+ * the module lacks one of them.
  */
 function emptied(path, functions) {
   const code = readFileSync(path, 'utf8');

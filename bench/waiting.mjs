@@ -1,6 +1,6 @@
-// `node --expose-gc bench/waiting.mjs` measures what a waiting run keeps in memory: 200 agents wait for
-// the sixth reply of a scripted model. It prints the bytes per run, and the functions that made most
-// of them. A function of Node counts for the function of ours that called it.
+// `node --expose-gc bench/waiting.mjs` measures what a waiting run keeps in memory: 200 agents wait
+// for the sixth reply of a scripted model. It prints the bytes per run, and the functions that made
+// most of them. A function of Node counts for the function of ours that called it.
 import { Session } from 'node:inspector/promises';
 import { ReActAgent, tool } from '@isoloop/core';
 import { Agent } from '@isoloop/core/agent';

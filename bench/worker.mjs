@@ -1,4 +1,5 @@
-// `npm run bench -- worker [--scenarios reads,at-once,single,bare] [--contenders none,isoloop-events] [--reps N] [--write]`
+// `npm run bench -- worker [--scenarios reads,at-once,single,bare]`, and the options
+// `[--contenders none,isoloop-events] [--reps N] [--write]`
 //
 // Compares ways to send an agent's events from a worker to the page, in headless Chromium.
 // Repetitions are interleaved. Reports three times:

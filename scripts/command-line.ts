@@ -16,8 +16,8 @@ const packages: Readonly<Record<string, string>> = {
 
 /**
  * Returns how to start a command without a shell. Node itself runs npm and the tools in
- * `node_modules`, because Windows has only `.cmd` files for them, which need a shell. `npm`: path of
- * npm's script. Default: the npm that runs this process.
+ * `node_modules`, because Windows has only `.cmd` files for them, which need a shell. `npm`: path
+ * of npm's script. Default: the npm that runs this process.
  */
 export function commandLine(
   command: string,

@@ -5,8 +5,8 @@ import { packageFolders } from './packages.ts';
 import { root } from './root.ts';
 import { runCommand } from './run-command.ts';
 
-// Usage: npm --prefix ../isoloop run create -- FOLDER --template TEMPLATE.
-// Creates a project and installs the packages of this repository. After a release, npm create does it.
+// Usage: npm --prefix ../isoloop run create -- FOLDER --template TEMPLATE. Creates a project and
+// installs the packages of this repository. After a release, npm create does it.
 
 const start = process.env['INIT_CWD'] ?? process.cwd();
 const args = process.argv.slice(2);

@@ -8,7 +8,8 @@ import { quietEnvironment } from './run-command.ts';
 // Usage: node scripts/deploy.ts [OPTION…]. Puts the built documentation beside the demo's page and
 // calls `wrangler deploy` with the options, such as `--dry-run`.
 
-// A folder of its own: `wrangler dev` watches the demo's, and cuts all streams after a change there.
+// A folder of its own: `wrangler dev` watches the demo's, and cuts all streams after a change
+// there.
 const assets = `${root}/dist/deploy`;
 rmSync(assets, { recursive: true, force: true });
 cpSync(`${root}/demo/dist`, assets, { recursive: true });

@@ -1,9 +1,9 @@
 import { runCommand } from './run-command.ts';
 
 /**
- * Builds packages of this repository, packs them into a project's folder and installs them there. `more`: further
- * packages, from the registry. The tarballs stay, because the project's `package.json` names them.
- * Throws with the command's output if a step fails.
+ * Builds packages of this repository, packs them into a project's folder and installs them there.
+ * `more`: further packages, from the registry. The tarballs stay, because the project's
+ * `package.json` names them. Throws with the command's output if a step fails.
  */
 export async function installPackages(
   project: string,

@@ -4,8 +4,9 @@ import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { root } from './root.ts';
 
-// Usage: node scripts/stored-format.ts. Stores a conversation in the format of today as a fixture, for the
-// test that later versions read it. Refuses to replace a fixture, because a released one never changes.
+// Usage: node scripts/stored-format.ts. Stores a conversation in the format of today as a fixture,
+// for the test that later versions read it. Refuses to replace a fixture, because a released one
+// never changes.
 
 const folder = `${root}/test/fixtures/stored-formats`;
 const file = `${folder}/format-${formatVersion}.json`;

@@ -202,8 +202,9 @@ async function breakerTimes() {
 }
 
 /**
- * Functions that measure the defaults. The keys are the first column of the table in `docs/guides/presets.md`. They
- * run the code, because reading an option could not show that it has an effect.
+ * Functions that measure the defaults. The keys are the first column of the table in
+ * `docs/guides/presets.md`. They run the code, because reading an option could not show that it has
+ * an effect.
  */
 const measured: Readonly<Record<string, () => Promise<number>>> = {
   async 'Tool calls in one call'() {

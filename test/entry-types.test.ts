@@ -53,7 +53,10 @@ test('an entry of core exports its functions with the types of their parameters,
   expect(listed.filter((name) => !missingNames.includes(name))).toEqual([]);
 });
 
-/** Returns the types that a function or its options name, but neither its entry nor the main one has. */
+/**
+ * Returns the types that a function or its options name, but neither its entry nor the main one
+ * has.
+ */
 function missingTypes({ entry, name, declaration }: ReferenceItem) {
   const inSignature = typesIn(declaration);
   const options = inSignature.filter((type) => type.name.endsWith('Options'));
@@ -64,7 +67,9 @@ function missingTypes({ entry, name, declaration }: ReferenceItem) {
   });
 }
 
-/** Returns the types of our own that a declaration names. The bases of an interface do not count. */
+/**
+ * Returns the types of our own that a declaration names. The bases of an interface do not count.
+ */
 function typesIn({ nodes, file }: Declaration): readonly Declaration[] {
   const code = nodes
     .map((node) => (node.type === 'TSInterfaceDeclaration' ? node.body : node))

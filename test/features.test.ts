@@ -173,7 +173,9 @@ test('the page of ready-made middleware names the members of each', () => {
   expect(said).toEqual(made);
 });
 
-/** Functions whose middleware belongs to an option, to a row of another function, or to a preset. */
+/**
+ * Functions whose middleware belongs to an option, to a row of another function, or to a preset.
+ */
 const withoutRow = new Set([
   'allowedTools',
   'defaultToolTimeout',

@@ -1,7 +1,7 @@
-// A lower bound of an agent: a hand-written loop over the parts that every agent of ours needs. It has
-// the stream with its reader, measured replies, their assembly, messages, memory and the queue of
-// tools. It has no hooks, wrappers, checks, limits, aborts and resuming. It imports modules of `dist`
-// that no entry exports.
+// A lower bound of an agent: a hand-written loop over the parts that every agent of ours needs. It
+// has the stream with its reader, measured replies, their assembly, messages, memory and the queue
+// of tools. It has no hooks, wrappers, checks, limits, aborts and resuming. It imports modules of
+// `dist` that no entry exports.
 import { AgentStream } from '../../packages/core/dist/event/readers/agent-stream.js';
 import { RunDriver } from '../../packages/core/dist/event/readers/run-driver.js';
 import { InMemoryMemory } from '../../packages/core/dist/memory/in-memory-memory.js';

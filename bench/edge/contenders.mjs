@@ -7,8 +7,8 @@ import { token } from './plan.mjs';
 const secret = 'bench-secret-0123456789abcdef0123456789abcdef';
 
 /**
- * The contenders. Each has a Worker (`app`), the format of its API (`format`), its bindings, and its
- * share of the requests. The contender `model` calls the model directly, without a Worker.
+ * The contenders. Each has a Worker (`app`), the format of its API (`format`), its bindings, and
+ * its share of the requests. The contender `model` calls the model directly, without a Worker.
  */
 export const contenders = {
   model: { format: 'model' },
@@ -34,8 +34,8 @@ export async function bundleApps(bundles, names) {
 /**
  * Starts a Worker in its own workerd. Durable Objects are stored in a folder that `stop` deletes.
  * If possible, the folder is in memory, because the speed of the local disk says nothing about
- * Cloudflare. With `pinned`, Durable Objects stay in memory while they are idle. With `inspect`, the
- * inspector listens.
+ * Cloudflare. With `pinned`, Durable Objects stay in memory while they are idle. With `inspect`,
+ * the inspector listens.
  */
 export async function startApp(bundles, { app, binds = [], pinned = false, inspect }, world) {
   const disk = mkdtempSync(`${existsSync('/dev/shm') ? '/dev/shm' : tmpdir()}/isoloop-bench-`);

@@ -29,8 +29,8 @@ export async function bundle(source, { file, conditions }) {
 }
 
 /**
- * Writes other characters than ASCII as escapes, as wrangler does. With one such character, V8 keeps
- * two bytes for each character of the file.
+ * Writes other characters than ASCII as escapes, as wrangler does. With one such character, V8
+ * keeps two bytes for each character of the file.
  */
 function inAscii(code) {
   const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

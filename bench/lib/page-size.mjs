@@ -4,7 +4,10 @@ import { build } from 'vite';
 
 const isReact = /^react(-dom)?($|\/)/;
 
-/** Returns the bytes (gzip) of a page's code without React. Code that is loaded later does not count. */
+/**
+ * Returns the bytes (gzip) of a page's code without React. Code that is loaded later does not
+ * count.
+ */
 export async function pageSize(source) {
   const folder = mkdtempSync(`${import.meta.dirname}/../../node_modules/.page-`);
   const input = `${folder}/page.tsx`;

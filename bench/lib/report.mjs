@@ -21,8 +21,8 @@ export function table(head, rows) {
 }
 
 /**
- * Returns one row per contender: median and range of the CPU time, median wall time, and the ratio of
- * the CPU time to the floor.
+ * Returns one row per contender: median and range of the CPU time, median wall time, and the ratio
+ * of the CPU time to the floor.
  */
 function rowsOf(measured) {
   const floor = median(measured.floor.map((sample) => sample.cpu));

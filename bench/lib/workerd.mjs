@@ -19,7 +19,8 @@ export const workerConditions = ['workerd', 'worker', 'browser', 'module', 'impo
 /**
  * Starts workerd with `folder/worker.js` and waits until `GET /ready` answers. The Worker has no
  * modules of Node and no limits of the platform. `worker` adds lines to the Worker's configuration,
- * such as bindings. `services` adds services. With `inspect`, V8's inspector listens on `inspector`.
+ * such as bindings. `services` adds services. With `inspect`, V8's inspector listens on
+ * `inspector`.
  */
 export async function startWorkerd({ folder, worker, services = '', inspect = false }) {
   const port = await freePort();

@@ -89,7 +89,9 @@ interface Row {
   readonly runs: number;
 }
 
-/** The table goes with the session when that is deleted, so each use creates it if it is missing. */
+/**
+ * The table goes with the session when that is deleted, so each use creates it if it is missing.
+ */
 function openTable({ storage }: DurableObjectState): SqlStorage {
   storage.sql.exec('CREATE TABLE IF NOT EXISTS demo_runs (id TEXT PRIMARY KEY, runs INTEGER)');
   return storage.sql;

@@ -10,8 +10,9 @@ export interface KeyChoice {
 }
 
 /**
- * Returns the key of a server. Keeps a new one in this worker's own database if the user wants that,
- * and deletes it if not. Only the worker calls this function: the page never reads or stores a key.
+ * Returns the key of a server. Keeps a new one in this worker's own database if the user wants
+ * that, and deletes it if not. Only the worker calls this function: the page never reads or stores
+ * a key.
  */
 export async function keyFor({ baseURL, apiKey, keepsKey }: KeyChoice): Promise<string> {
   const store = createStore('isoloop-demo-keys', 'keys');

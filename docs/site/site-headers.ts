@@ -18,8 +18,8 @@ export function sitePolicy(frames: string): string {
 
 /**
  * Returns the headers of the frame of the live examples and of its libraries. `address` is that of
- * the request, on the origin of the frame. Edited code runs there: it reaches neither the storage of
- * the site nor a network, except the server that the reader has chosen (`?connect=`).
+ * the request, on the origin of the frame. Edited code runs there: it reaches neither the storage
+ * of the site nor a network, except the server that the reader has chosen (`?connect=`).
  */
 export function liveHeaders(address: URL): Record<string, string> {
   return {

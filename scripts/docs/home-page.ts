@@ -8,7 +8,9 @@ export function isHome({ address }: SitePage): boolean {
   return homes.has(address);
 }
 
-/** Returns the front matter of a first page: its first paragraph stands at the top, above two links. */
+/**
+ * Returns the front matter of a first page: its first paragraph stands at the top, above two links.
+ */
 export function homeFrontMatter(page: SitePage): object {
   const inChinese = isChinese(page.address);
   const start = inChinese ? '三分钟上手' : 'Start in three minutes';

@@ -15,7 +15,10 @@ const mark = 'pagefind_dcd';
 /** Headings of pages with less weight do not count. */
 const minWeight = 0.5;
 
-/** Abbreviations of more pages are not told from other words: the search shows the best pages anyway. */
+/**
+ * Abbreviations of more pages are not told from other words: the search shows the best pages
+ * anyway.
+ */
 const maxPages = 60;
 
 /** Reads what our search has to know of the pages from the files of Pagefind. */

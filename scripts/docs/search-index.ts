@@ -11,9 +11,9 @@ import { traditionalWords } from './traditional.ts';
 export const chineseIndex = 'pagefind-zh';
 
 /**
- * Replaces the generator's search index by two: one of the Chinese pages, and one of all others. Pages
- * in both languages search both. With the generator's own index, an English page finds no Chinese
- * one.
+ * Replaces the generator's search index by two: one of the Chinese pages, and one of all others.
+ * Pages in both languages search both. With the generator's own index, an English page finds no
+ * Chinese one.
  *
  * A page in Chinese is also found by its words in traditional characters. `chinese`: the pages in
  * Chinese. The other addresses below `zh` show the English text.
@@ -91,8 +91,8 @@ async function indexPages(
 }
 
 /**
- * Weights of pages by the beginning of their address; the others have 1. The reference and the pages
- * for contributors contain most words, so they would come before the pages by task.
+ * Weights of pages by the beginning of their address; the others have 1. The reference and the
+ * pages for contributors contain most words, so they would come before the pages by task.
  */
 const weights: readonly (readonly [address: RegExp, weight: number])[] = [
   [/^(?:overview\/)?(?:index\.html)?$/, 0.3],

@@ -19,7 +19,8 @@ export interface SidebarPage {
 
 /**
  * Returns the sidebar: the lists of links in the index of the docs, each with the heading or the
- * paragraph above it. Lists above the first heading of level 2 do not count. The generated reference follows. Pages that the index does not list come last.
+ * paragraph above it. Lists above the first heading of level 2 do not count. The generated
+ * reference follows. Pages that the index does not list come last.
  */
 export function sidebarOf(
   index: SitePage,

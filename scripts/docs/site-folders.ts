@@ -3,7 +3,10 @@ import { root } from '../root.ts';
 /** Folder of the site's own code. */
 export const siteFolder: string = `${root}/docs/site`;
 
-/** What the build writes. Git ignores it, and it is outside `docs`, because tests read all pages there. */
+/**
+ * What the build writes. Git ignores it, and it is outside `docs`, because tests read all pages
+ * there.
+ */
 export const outputFolder: string = `${root}/dist/docs`;
 
 /** The pages as the generator reads them. */

@@ -19,7 +19,9 @@ export function readSitePage(path: string): SitePage {
   return sitePage(path, readFileSync(`${root}/${path}`, 'utf8'));
 }
 
-/** Makes a page of Markdown. Leaves out front matter. Throws if the first block is not a heading. */
+/**
+ * Makes a page of Markdown. Leaves out front matter. Throws if the first block is not a heading.
+ */
 export function sitePage(path: string, text: string): SitePage {
   const markdown = text.replace(/^---\n[\s\S]*?\n---\n+/, '');
   const first = lexer(markdown).find(({ type }) => type !== 'space');

@@ -8,8 +8,8 @@ import { readSitePage, type SitePage } from './site-page.ts';
 export const indexPath = 'docs/README.md';
 
 /**
- * Reads the pages of the site: the Markdown files in `docs`, `SKILL.md`, and all files to which they link. Throws
- * if two files have one address.
+ * Reads the pages of the site: the Markdown files in `docs`, `SKILL.md`, and all files to which
+ * they link. Throws if two files have one address.
  */
 export function readSitePages(): readonly SitePage[] {
   const pages = new Map<string, SitePage>();

@@ -35,8 +35,8 @@ interface BuildResult {
 
 /**
  * Serves the site on loopback. The first request for a page starts the build, so that a start costs
- * nothing for people who do not read the docs. Until the build ends, readers get the plain pages. For
- * what these do not have, a page waits.
+ * nothing for people who do not read the docs. Until the build ends, readers get the plain pages.
+ * For what these do not have, a page waits.
  */
 export async function startSiteServer({
   port = 0,

@@ -21,7 +21,9 @@ export function markUnfinished(): void {
   rmSync(marker, { force: true });
 }
 
-/** Marks the site as built from the sources of now. `begin`: start of the build, in ms since 1970. */
+/**
+ * Marks the site as built from the sources of now. `begin`: start of the build, in ms since 1970.
+ */
 export function markBuilt(begin: number): void {
   writeFileSync(marker, JSON.stringify({ begin, files: sourceFiles(root).length }));
 }

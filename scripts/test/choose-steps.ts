@@ -11,7 +11,8 @@ export interface Choice {
 /**
  * Splits the arguments of `npm test` into names of steps and path filters. An argument with `/` or
  * `.` is a path filter. Without arguments, selects the steps of the suite. If all arguments are
- * filters, selects every step with test files. If a step is unknown, returns only the unknown names.
+ * filters, selects every step with test files. If a step is unknown, returns only the unknown
+ * names.
  */
 export function chooseSteps(
   steps: readonly Step[],

@@ -4,8 +4,8 @@ import { findFiles } from '../find-files.ts';
 export type TestProjectName = 'node' | 'workerd' | 'browser' | 'leaks' | 'e2e';
 
 /**
- * `quick` is `npm test`. `rest` is `npm run test:all`, which runs what `quick` leaves out. `long` is
- * `npm run test:long`, which runs everything.
+ * `quick` is `npm test`. `rest` is `npm run test:all`, which runs what `quick` leaves out. `long`
+ * is `npm run test:long`, which runs everything.
  */
 export type Suite = 'quick' | 'rest' | 'long';
 

@@ -10,8 +10,8 @@ interface ShownMessage {
 }
 
 /**
- * A session whose answer has two open tool calls. `c1` of the tool `pay` waits for an approval, `c2`
- * of the tool `color` for a result.
+ * A session whose answer has two open tool calls. `c1` of the tool `pay` waits for an approval,
+ * `c2` of the tool `color` for a result.
  */
 export interface Asked {
   readonly answer: ShownMessage;

@@ -37,8 +37,8 @@ export interface FakeClock {
 }
 
 /**
- * Replaces every clock until the end of the test. Call it before the code under test starts a timer.
- * It also works in `beforeEach`.
+ * Replaces every clock until the end of the test. Call it before the code under test starts a
+ * timer. It also works in `beforeEach`.
  */
 export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   if (vi.isFakeTimers()) throw new Error('fakeClock() works once in a test.');

@@ -3,8 +3,8 @@ import { root } from '../../scripts/root.ts';
 import { startEdgeServer, type EdgeServer } from './edge-server.ts';
 
 /**
- * Builds the pages of `chat/` and starts `wrangler dev` for them. Another app mounts the endpoint at
- * `/kv` with sessions in KV, and at `/do` with sessions in Durable Objects.
+ * Builds the pages of `chat/` and starts `wrangler dev` for them. Another app mounts the endpoint
+ * at `/kv` with sessions in KV, and at `/do` with sessions in Durable Objects.
  */
 export async function startChatServer(): Promise<EdgeServer> {
   const assets = `${root}/node_modules/.cache/e2e-chat`;

@@ -29,9 +29,9 @@ const deltasBefore = 5;
  *
  * If a question begins with "Tell me", the endpoint sends the first words of the reply at once. It
  * sends the rest after a test has posted the question to `/release`. A question with "after the
- * tools" pauses the reply to the tools' results in the same way. The endpoint refuses the question "Who
- * are you?" with the error for a wrong key. It answers 400 for a request that breaks a published
- * rule. `/refusals` lists these answers since the last look.
+ * tools" pauses the reply to the tools' results in the same way. The endpoint refuses the question
+ * "Who are you?" with the error for a wrong key. It answers 400 for a request that breaks a
+ * published rule. `/refusals` lists these answers since the last look.
  */
 export async function startHeldModel(): Promise<LoopbackServer> {
   const releases = new Releases();

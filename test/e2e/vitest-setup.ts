@@ -9,8 +9,8 @@ import { heldModelVars, startHeldModel } from './held-model.ts';
 
 /**
  * Starts the servers that the end-to-end tests share: one Chromium, a model, and with
- * `wrangler dev` the demo and the endpoint of the pages in `chat/`. All users of the demo share the notes at the edge, so each test file uses other
- * words in its notes.
+ * `wrangler dev` the demo and the endpoint of the pages in `chat/`. All users of the demo share the
+ * notes at the edge, so each test file uses other words in its notes.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const options = {

@@ -15,8 +15,8 @@ export interface Engine {
 const quickTurns = 50;
 
 /**
- * Fails each test that leaves something behind, after its hooks. After the last test, fails the file
- * for what its own hooks left.
+ * Fails each test that leaves something behind, after its hooks. After the last test, fails the
+ * file for what its own hooks left.
  */
 export function checkLeftBehind(engine: Engine): void {
   const file = newScope('file');

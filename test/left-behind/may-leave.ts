@@ -10,8 +10,8 @@ export function mayLeave(kind: Exclude<Kind, 'rejection'>, reason: string): void
 }
 
 /**
- * Hands things of a kind that the running test creates to its file, whose `afterAll` hook has to end
- * them.
+ * Hands things of a kind that the running test creates to its file, whose `afterAll` hook has to
+ * end them.
  */
 export function handToFile(kind: Kind): void {
   currentScope()?.handedToFile.add(kind);

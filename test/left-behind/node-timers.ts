@@ -5,8 +5,8 @@ import { captureOrigin } from './origin.ts';
 import { forget, isFirstPatch, note } from './things.ts';
 
 /**
- * Notes the timers of `node:timers`, and the waits of `setTimeout` of `node:timers/promises`. Call it
- * after `watchTimers`, which wraps the global functions.
+ * Notes the timers of `node:timers`, and the waits of `setTimeout` of `node:timers/promises`. Call
+ * it after `watchTimers`, which wraps the global functions.
  */
 export function watchNodeTimers(): void {
   if (!isFirstPatch(timers)) return;

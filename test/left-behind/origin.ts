@@ -35,7 +35,9 @@ export function ownFramesOf(origin: Error | undefined): readonly string[] {
   return framesOf(origin).filter(isOurs);
 }
 
-/** Returns the place in the project that created the thing, such as `packages/core/src/a.ts:3:7`. */
+/**
+ * Returns the place in the project that created the thing, such as `packages/core/src/a.ts:3:7`.
+ */
 export function placeOf({ kind, origin }: Thing): string | undefined {
   const frames = ownFramesOf(origin);
   // All runs begin at one place of core, which tells nothing.

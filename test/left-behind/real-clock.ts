@@ -7,7 +7,9 @@ interface RealClock {
   readonly now: () => number;
 }
 
-/** The functions of the engine, also while a test uses a fake clock and before the check wraps them. */
+/**
+ * The functions of the engine, also while a test uses a fake clock and before the check wraps them.
+ */
 export const realClock: RealClock = ((globalThis as { [key]?: RealClock })[key] ??= savedClock());
 
 function savedClock(): RealClock {

@@ -41,7 +41,9 @@ interface Registry {
 
 const key = Symbol.for('isoloop.tests.left-behind');
 
-/** State of the check. Test files share a global object, but each file loads its setup file again. */
+/**
+ * State of the check. Test files share a global object, but each file loads its setup file again.
+ */
 export const registry: Registry = ((globalThis as { [key]?: Registry })[key] ??= {
   things: new Map(),
   stuck: new WeakSet(),

@@ -41,8 +41,8 @@ export class BackgroundProvider {
   /** The replies that the provider has begun to write. */
   readonly generations: Generation[] = [];
   /**
-   * One text per request that resumes a reply, such as `resp_1 after 3`. The number is the last event
-   * that the client has.
+   * One text per request that resumes a reply, such as `resp_1 after 3`. The number is the last
+   * event that the client has.
    */
   readonly resumed: string[] = [];
   /** Number of events of a reply after which the connection hangs. */

@@ -238,8 +238,8 @@ async function begin(
 }
 
 /**
- * Follows the recovery recipe of docs/guides/stores.md: reads the log with a new agent and continues the
- * interrupted run.
+ * Follows the recovery recipe of docs/guides/stores.md: reads the log with a new agent and
+ * continues the interrupted run.
  */
 async function recover(
   scenario: Scenario,

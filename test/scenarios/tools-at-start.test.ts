@@ -22,7 +22,9 @@ const off = { name: 'switch_tool_groups', id: 'off', input: { groups: [], exactl
 const search = { name: 'search', id: 'search', input: { q: 'tea' } };
 const sequential = { limits: { parallelTools: 1 } } as const;
 
-/** Creates an agent with one tool, `search`, in the group `web`. Its first reply makes `toolCalls`. */
+/**
+ * Creates an agent with one tool, `search`, in the group `web`. Its first reply makes `toolCalls`.
+ */
 function setUp(
   toolCalls: readonly { readonly name: string; readonly id: string }[],
   {

@@ -38,8 +38,8 @@ export interface TestedRun {
 }
 
 /**
- * Creates a run with all of its real parts, for tests of one part or of one step. Its ids are `id1`,
- * `id2` and so on, and its clocks stand still.
+ * Creates a run with all of its real parts, for tests of one part or of one step. Its ids are
+ * `id1`, `id2` and so on, and its clocks stand still.
  */
 export function liveRun(options: LiveRunOptions = {}): TestedRun {
   const { replies = [], use = [], tools = [], call = {}, ...rest } = options;

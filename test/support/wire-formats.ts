@@ -2,7 +2,9 @@ import type { ConformanceCall, ConformanceReply } from '@isoloop/core/testing';
 
 type Wire = Readonly<Record<string, unknown>>;
 
-/** Returns the events of a reply in a provider's format, or nothing if the format cannot express it. */
+/**
+ * Returns the events of a reply in a provider's format, or nothing if the format cannot express it.
+ */
 export type WireFormat = (reply: ConformanceReply) => readonly string[] | undefined;
 
 /** Returns the events of a reply up to the finish reason, which they do not have. */
@@ -233,7 +235,9 @@ function toolUseBlock({ id, name, arguments: pieces }: ConformanceCall): Streame
   };
 }
 
-/** Google's `streamGenerateContent`. A call arrives in one piece, with its arguments as an object. */
+/**
+ * Google's `streamGenerateContent`. A call arrives in one piece, with its arguments as an object.
+ */
 export const googleWire: WireFormat = ({ thinking = [], text = [], toolCalls = [], ...end }) => {
   const calls = toolCalls.map(functionCall);
   if (calls.some((call) => call === undefined)) return undefined;

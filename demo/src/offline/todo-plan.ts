@@ -10,8 +10,8 @@ export function asksPlan(question: string): boolean {
 }
 
 /**
- * Returns the tool call of one step of a plan. Every other step writes the to-do list, and the steps
- * between do one task each. After the last task, no call is left.
+ * Returns the tool call of one step of a plan. Every other step writes the to-do list, and the
+ * steps between do one task each. After the last task, no call is left.
  */
 export function planStep(question: string, step: number): readonly PlannedCall[] {
   const tasks = plan(question).slice(0, maxTasks);

@@ -37,8 +37,8 @@ export function isVersionOf(sessionId: string, conversation: string): boolean {
 }
 
 /**
- * Copies a conversation before its message at the index `at` is replaced, so that people can go back
- * to it. The conversation itself keeps its id.
+ * Copies a conversation before its message at the index `at` is replaced, so that people can go
+ * back to it. The conversation itself keeps its id.
  */
 export async function keepVersion(home: Home, sessionId: string, at: number): Promise<void> {
   const place = await placeOf(home);

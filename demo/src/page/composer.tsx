@@ -39,7 +39,9 @@ export function Composer(props: ComposerProps) {
     area.style.height = `${Math.min(area.scrollHeight, 200)}px`;
   }, [text]);
 
-  /** Button that the keyboard has reached. It may disappear when it is pressed or an answer ends. */
+  /**
+   * Button that the keyboard has reached. It may disappear when it is pressed or an answer ends.
+   */
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
     if (place.current?.isConnected !== false) return;

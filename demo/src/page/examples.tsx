@@ -2,7 +2,9 @@ import type { ToggleEvent } from 'react';
 import { offlineWindow } from '../context-window.ts';
 import type { Home } from './settings.ts';
 
-/** What an example does instead of a question: opens a long conversation, or the form of an object. */
+/**
+ * What an example does instead of a question: opens a long conversation, or the form of an object.
+ */
 export type ExampleAct = 'history' | 'object';
 
 export interface ExamplesProps {

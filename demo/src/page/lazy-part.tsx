@@ -1,8 +1,8 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
 
 /**
- * Returns a component that is loaded at its first use. If that fails, for example without a network,
- * shows `Missing` instead. Without it, React would remove the whole page.
+ * Returns a component that is loaded at its first use. If that fails, for example without a
+ * network, shows `Missing` instead. Without it, React would remove the whole page.
  */
 export function lazyPart<Props extends object>(
   load: () => Promise<ComponentType<Props>>,

@@ -10,7 +10,9 @@ const openCount = 2;
 /** Length up to which the open end is parsed at each update, in characters. */
 const shortLength = 1_000;
 
-/** A longer open end is parsed again when it has grown by this share, so that the work is linear. */
+/**
+ * A longer open end is parsed again when it has grown by this share, so that the work is linear.
+ */
 const growthShare = 1 / 4;
 
 /** The blocks of a text, and whether the end of the text is not among them yet. */
@@ -40,7 +42,9 @@ export class MarkdownBlocks {
   /** Addresses and footnotes by their names. References to them are in any block. */
   #definitions: Map<string, string> = new Map();
 
-  /** Returns the blocks of a text. `isWhole`: whether to show all of it, because it stands still. */
+  /**
+   * Returns the blocks of a text. `isWhole`: whether to show all of it, because it stands still.
+   */
   split(text: string, isWhole: boolean): MarkdownView {
     if (!text.startsWith(this.#text)) this.#reset();
     this.#text = text;

@@ -10,7 +10,9 @@ import { ToolCard } from './tool-card.tsx';
 import type { LoggedAnswer } from './use-session-log.ts';
 import { VersionSwitch } from './version-switch.tsx';
 
-/** Loads the part that shows Markdown. The page appears before, because it begins without an answer. */
+/**
+ * Loads the part that shows Markdown. The page appears before, because it begins without an answer.
+ */
 export async function loadMarkdown(): Promise<ComponentType<MarkdownTextProps>> {
   return (await import('./markdown-text.tsx')).MarkdownText;
 }

@@ -20,8 +20,8 @@ export interface SessionLog {
 const empty: SessionLog = { records: [], writes: undefined, toolsRun: 0, ranTwice: 0 };
 
 /**
- * Delay before the log is read again after a change, in milliseconds: a worker writes the log shortly
- * after the event.
+ * Delay before the log is read again after a change, in milliseconds: a worker writes the log
+ * shortly after the event.
  */
 const delayMs = 150;
 

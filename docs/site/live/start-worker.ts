@@ -2,7 +2,8 @@ import './chosen-model.ts';
 import type { LiveMessage } from './live-message.ts';
 import { textOfValue } from './text-of-value.ts';
 
-// The first import of an example's worker: sends what the example prints and its errors to the page.
+// The first import of an example's worker: sends what the example prints and its errors to the
+// page.
 
 function send(message: LiveMessage): void {
   postMessage(message);

@@ -31,7 +31,9 @@ const maxWords = 12;
 /** Number of passages of a page that the search shows. */
 const maxPassages = 3;
 
-/** Part of a question that a heading must have, so that its page is shown without the other words. */
+/**
+ * Part of a question that a heading must have, so that its page is shown without the other words.
+ */
 const mostOfQuestion = 0.55;
 
 /**
@@ -134,8 +136,8 @@ interface Term {
 }
 
 /**
- * Returns the part of a question that the best heading of a page has, from 0 to 1, and the factor by
- * which it raises the page.
+ * Returns the part of a question that the best heading of a page has, from 0 to 1, and the factor
+ * by which it raises the page.
  */
 function headingMatch(
   headings: readonly string[],

@@ -8,9 +8,9 @@ import { findFiles } from '../../find-files.ts';
 import { root } from '../../root.ts';
 import { liveFolder } from './build-live.ts';
 
-// Usage: node scripts/docs/live/check-programs.ts [FOLDER]. Runs each program of the live examples once,
-// with the libraries that the page loads and without a network. Ends with exit code 1 if one fails: the
-// site is then not built. Default of FOLDER: the programs of the site.
+// Usage: node scripts/docs/live/check-programs.ts [FOLDER]. Runs each program of the live examples
+// once, with the libraries that the page loads and without a network. Ends with exit code 1 if one
+// fails: the site is then not built. Default of FOLDER: the programs of the site.
 
 const folder = `${root}/node_modules/.cache/docs-live`;
 const limitMs = 60_000;

@@ -111,7 +111,9 @@ class TestFile {
     });
   }
 
-  /** Returns the statements of the module that others need; `undefined` if one uses a test's name. */
+  /**
+   * Returns the statements of the module that others need; `undefined` if one uses a test's name.
+   */
   #needed(nodes: readonly ESTree.Node[]): readonly ESTree.Node[] | undefined {
     const needed = new Set<ESTree.Node>();
     const waiting = nodes.flatMap((node) => [...namesUsedIn(node)]);

@@ -116,7 +116,9 @@ function entryPage(
     .join('\n\n');
 }
 
-/** Returns a line with the exported types that a function names, because code blocks have no links. */
+/**
+ * Returns a line with the exported types that a function names, because code blocks have no links.
+ */
 function namedTypes({ nodes, file }: Declaration, isExported: (name: string) => boolean): string {
   const code = nodes.map(({ start, end }) => file.source.slice(start, end)).join(' ');
   const names = [...new Set(code.match(/\b[A-Z]\w+/g))].filter(isExported);

@@ -9,7 +9,10 @@ import {
 import { describe, expect, test } from 'vitest';
 import { asks, documented, failureOf, named, setUp, shown } from './test-support.ts';
 
-/** Calls an agent with a hook that throws at one event. Returns the error, what later hooks saw, and counts. */
+/**
+ * Calls an agent with a hook that throws at one event. Returns the error, what later hooks saw, and
+ * counts.
+ */
 async function failAt(at: string) {
   let runs = 0;
   const later: string[] = [];

@@ -3,7 +3,9 @@ import { MockLanguageModelV4 } from 'ai/test';
 const tokens = { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0, text: 1, reasoning: 0 };
 const usage = { inputTokens: tokens, outputTokens: tokens };
 
-/** Returns a model of AI SDK. Its first reply calls the tool `add`, and all later ones are a text. */
+/**
+ * Returns a model of AI SDK. Its first reply calls the tool `add`, and all later ones are a text.
+ */
 export function twoReplies(): MockLanguageModelV4 {
   const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'add', input: '{"a":2,"b":40}' };
   const text = [
