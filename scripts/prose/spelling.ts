@@ -9,9 +9,8 @@ const ownWords = `${root}/scripts/prose/words.txt`;
 
 /**
  * Returns the words that are neither in the American dictionary nor in `words.txt`, each as
- * `path:line: "word"`. Does not check
- * words with characters of other languages, and names with capitals inside, such as `KB` and
- * `OpenAI`.
+ * `path:line: "word"`. Does not check words with characters of other languages, and names with
+ * capitals inside, such as `KB` and `OpenAI`.
  */
 export function misspellings(files: readonly Prose[]): readonly string[] {
   const { aff, dic } = dictionary;

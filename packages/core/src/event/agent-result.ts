@@ -70,9 +70,8 @@ export interface AgentResult<T = unknown> {
    */
   readonly usage: Usage;
   /**
-   * Names of the tools that ran, each once, in the order of their start.
-   * Calls of tools that do not exist are left out. So are calls that were rejected or wait for an
-   * approval.
+   * Names of the tools that ran, each once, in the order of their start. Calls of tools that do not
+   * exist are left out. So are calls that were rejected or wait for an approval.
    */
   readonly toolsUsed: readonly string[];
   readonly durationMs: number;

@@ -82,8 +82,8 @@ export interface ExtendedMemory extends Memory {
   readonly unnotedCalls?: 'run' | 'interrupt';
   /**
    * The conversation of the last run. All agents over this memory share it, so that a run looks
-   * only at new messages. Only the library's memories
-   * have it. With another memory, each agent keeps its own.
+   * only at new messages. Only the library's memories have it. With another memory, each agent
+   * keeps its own.
    */
   readonly keptConversation?: KeptConversation;
   /** Id of the session that the memory stores: the default of the agent's `sessionId`. */

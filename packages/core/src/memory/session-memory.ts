@@ -244,10 +244,10 @@ export class SessionMemory implements LogMemory {
   /**
    * Makes this memory the owner of the session and reads the log again. Later writes of an earlier
    * owner reject with `SESSION_CONFLICT`. Rejects with `SESSION_MOVED` if the session belongs to
-   * another place. Memories that never claimed the session can still write.
-   * With `write: false`, the claim takes effect at this memory's first write. Use that only if no
-   * earlier owner is active. Drops pending records that were refused before. Reliable only in
-   * stores with `compareAndSet`.
+   * another place. Memories that never claimed the session can still write. With `write: false`,
+   * the claim takes effect at this memory's first write. Use that only if no earlier owner is
+   * active. Drops pending records that were refused before. Reliable only in stores with
+   * `compareAndSet`.
    */
   claim({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     return this.run(async () => {

@@ -11,8 +11,7 @@ export function isLocalHost(hostname: string): boolean {
 
 /**
  * Returns a function that identifies the caller of a request, sets `caller` and returns the key for
- * the rate limit.
- * The function rejects like `logIn`.
+ * the rate limit. The function rejects like `logIn`.
  */
 export function callerCheck({ authorize }: Pick<AgentHandlerOptions, 'authorize'>): Identify {
   return async (c) => {

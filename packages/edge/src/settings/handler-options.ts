@@ -192,8 +192,7 @@ export interface SessionOptions {
   readonly resumeAttempts: number;
   /**
    * Time without a turn or a new message after which a session is deleted, in milliseconds, with
-   * the messages that wait in it. Default: `Infinity`, so
-   * sessions are never deleted.
+   * the messages that wait in it. Default: `Infinity`, so sessions are never deleted.
    */
   readonly expireAfterMs: number;
   /**

@@ -67,8 +67,8 @@ type LinkOptions = Pick<ConnectOptions, 'agent' | 'options' | 'sessionId'> &
  * Cuts the connection with `WORKER_FAILED` if the worker script cannot be loaded or throws while it
  * loads. Also does so if the worker speaks another version of the protocol. The same happens if it
  * does not answer within `timeoutMs`, at the start or while requests are pending. Cuts the
- * connection with `WORKER_TERMINATED` when the worker has ended.
- * Throws `CONFIGURATION` for wrong options.
+ * connection with `WORKER_TERMINATED` when the worker has ended. Throws `CONFIGURATION` for wrong
+ * options.
  */
 export function linkWorker(
   worker: Worker | SharedWorker,

@@ -32,8 +32,8 @@ const maxAttempts = 3;
 /**
  * Key-value store in IndexedDB, which all tabs and workers of an origin share. The browser may
  * delete the whole database to free storage, and the user may clear it. The next operation then
- * rejects once with `SESSION_DELETED`. Later operations use an empty database.
- * Each operation ends, also if the browser closes the connection or never answers.
+ * rejects once with `SESSION_DELETED`. Later operations use an empty database. Each operation ends,
+ * also if the browser closes the connection or never answers.
  */
 export class IndexedDbStore implements KeyValueStore {
   /**

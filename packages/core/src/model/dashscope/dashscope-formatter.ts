@@ -143,9 +143,8 @@ function sendableMedia({ media }: ModelFeatures): Media {
 
 /**
  * Converts one message to the format of the multimodal service, or to that of the text service if
- * `media` is `undefined`. Each tool result becomes a separate message.
- * Thinking is not sent back. Only tool results have a `name` (AgentScope:
- * `DashScopeMessageConverter`).
+ * `media` is `undefined`. Each tool result becomes a separate message. Thinking is not sent back.
+ * Only tool results have a `name` (AgentScope: `DashScopeMessageConverter`).
  */
 function toDashScopeMessages(message: Msg, media: Media | undefined): readonly WireObject[] {
   const { role, content } = message;

@@ -28,8 +28,8 @@ export function errorOfResponse(
 }
 
 /**
- * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`, `{ object:
- * 'error' }`, `{ code: 'text' }`, or the data of an `error` event. DeepInfra sends
+ * Returns the error that a chunk reports, if any. Such a chunk is `{ error: … }`,
+ * `{ object: 'error' }`, `{ code: 'text' }`, or the data of an `error` event. DeepInfra sends
  * `{ error_message }` (https://github.com/NousResearch/hermes-agent/issues/65631), and MiniMax
  * `{ base_resp: { status_code, status_msg } }`
  * (https://github.com/CherryHQ/cherry-studio/issues/11287). `failureOfCode`: returns what a text as
