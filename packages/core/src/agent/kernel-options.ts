@@ -19,19 +19,19 @@ export interface KernelLimits {
   /**
    * Maximum length of one model's reply, in characters. Text, thinking, and names and arguments of
    * tool calls count. One character of media data counts as 1/16. If a reply is longer, the agent
-   * call fails with `MODEL_REPLY_TOO_LONG`, and the loop does not read the rest.
-   * @default 1_000_000
+   * call fails with `MODEL_REPLY_TOO_LONG`, and the loop does not read the rest. Default:
+   * 1,000,000.
    */
   readonly replyLength?: number;
   /**
    * Maximum number of tool calls in one reply. Tool calls beyond it do not run and get an error
-   * result; `post-acting` is their only event. Default 128.
+   * result; `post-acting` is their only event. Default: 128.
    */
   readonly replyCalls?: number;
   /**
    * Maximum length of the text of a tool result as the model sees it, in characters. A longer
    * result is shortened, and a note in it says so. The log and readers have the whole result.
-   * Default 100,000.
+   * Default: 100,000.
    */
   readonly resultLength?: number;
   /**
@@ -51,10 +51,7 @@ export interface KernelDefaults {
    * override a preset's values, field by field. `undefined` and `null` remove a value.
    */
   readonly generate: GenerateSettings;
-  /**
-   * Effect of an exception in a hook without its own `onError`.
-   * @default 'fail'
-   */
+  /** Effect of an exception in a hook without its own `onError`. Default: `fail`. */
   readonly onHookError: 'fail' | 'ignore';
   /**
    * What `pre-call` hooks may do with the input. `change` (default): each hook gets the input that
@@ -68,8 +65,8 @@ export interface KernelDefaults {
    */
   readonly presetPriority: 'preset' | 'model';
   /**
-   * Answer of an agent call that was interrupted without a message.
-   * @default You interrupted me. What now?
+   * Answer of an agent call that was interrupted without a message. Default:
+   * `You interrupted me. What now?`.
    */
   readonly recoveryMessage: string;
 }
@@ -146,20 +143,13 @@ export interface KernelOptions<S extends ToolSource = ToolSource> extends Partia
    * `memory`, or a new one if the memory has none.
    */
   readonly sessionId?: string;
-  /**
-   * Function that returns a new id.
-   * @default crypto.randomUUID
-   */
+  /** Function that returns a new id. Default: `crypto.randomUUID`. */
   readonly generateId?: () => string;
-  /**
-   * Clock for dates, in milliseconds since 1970.
-   * @default Date.now
-   */
+  /** Clock for dates, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /**
    * Clock for durations and time limits, in milliseconds since any moment. It must never go back. A
-   * clock in `now` does not replace it.
-   * @default performance.now
+   * clock in `now` does not replace it. Default: `performance.now`.
    */
   readonly monotonicNow?: () => number;
 }
@@ -175,8 +165,8 @@ export interface KernelCallOptions extends GenerateSettings {
    */
   readonly signal?: AbortSignal;
   /**
-   * Whether the run continues without a reader. A slow or absent reader does not delay it.
-   * @default false
+   * Whether the run continues without a reader. A slow or absent reader does not delay it. Default:
+   * false.
    */
   readonly detached?: boolean;
   /**

@@ -28,7 +28,7 @@ export interface ApprovalsOptions {
    */
   readonly needsApproval?: ApprovalRules;
   /**
-   * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
+   * Whether all tool calls of a reply wait until each call that needs approval is decided. Default:
    * false: only tool calls that need approval wait. `springAiAlibaba()` sets it to true.
    */
   readonly deferRound?: boolean;

@@ -23,28 +23,28 @@ import { requestCounter } from './request-meter.ts';
 /** When `clearToolResults()` clears results, and which ones stay. */
 export interface ClearToolResultsOptions {
   /**
-   * Maximum number of estimated tokens that a request may have before results are cleared. Default
+   * Maximum number of estimated tokens that a request may have before results are cleared. Default:
    * 100,000.
    */
   readonly maxTokens?: number;
-  /** Number of newest results that stay as they are. Default 3. */
+  /** Number of newest results that stay as they are. Default: 3. */
   readonly keep?: number;
   /**
    * Minimum number of tokens to free at a time. The oldest results are cleared in batches of at
    * least this size, until the request has at most `maxTokens` tokens. A batch that would free
    * fewer tokens is not cleared. Requests between two batches begin with the same text, which keeps
-   * prompt caches valid. Default 0: clears all results except the newest `keep`.
+   * prompt caches valid. Default: 0, which clears all results except the newest `keep`.
    */
   readonly clearAtLeast?: number;
   /**
-   * Whether a cleared result also clears its tool call: the arguments become `{}`. Default false.
+   * Whether a cleared result also clears its tool call: the arguments become `{}`. Default: false.
    */
   readonly clearToolInputs?: boolean;
-  /** Text that replaces a cleared result. Default `[cleared]`. */
+  /** Text that replaces a cleared result. Default: `[cleared]`. */
   readonly placeholder?: string;
   /** Names of tools whose results are never cleared and do not count toward `keep`. */
   readonly exclude?: readonly string[];
-  /** Token profile that counts the request. Default `arc`. */
+  /** Token profile that counts the request. Default: `arc`. */
   readonly profile?: TokenProfile;
 }
 

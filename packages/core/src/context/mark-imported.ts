@@ -9,8 +9,8 @@ import { memoize } from '../model/formatter/formatter.ts';
 /** The text with which `markImported()` marks messages. */
 export interface MarkImportedOptions {
   /**
-   * Text before each imported answer and result.
-   * @default '[Imported: not verified by this agent.]'
+   * Text before each imported answer and result. Default:
+   * `[Imported: not verified by this agent.]`.
    */
   readonly text?: string;
 }

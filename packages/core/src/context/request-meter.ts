@@ -24,9 +24,9 @@ export interface WindowOptions {
    * `CONFIGURATION`.
    */
   readonly window?: number;
-  /** Tokens kept free for the answer. Default 4096. */
+  /** Tokens kept free for the answer. Default: 4096. */
   readonly reserveOutput?: number;
-  /** Token profile that counts the request. Default `arc`. */
+  /** Token profile that counts the request. Default: `arc`. */
   readonly profile?: TokenProfile;
   /** Ratios that correct the counts of `profile` for the model in use. Default: no correction. */
   readonly calibration?: TokenRatios;

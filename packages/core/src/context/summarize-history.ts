@@ -64,8 +64,8 @@ export interface SummarizeHistoryOptions extends WindowOptions {
    */
   readonly prompt?: string;
   /**
-   * Number of tokens to keep free for the summary. Default 1000. A summary that has more than twice
-   * as many tokens is an error.
+   * Number of tokens to keep free for the summary. Default: 1000. A summary that has more than
+   * twice as many tokens is an error.
    */
   readonly summaryTokens?: number;
   /**
@@ -79,10 +79,10 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   readonly keep?: number;
   /**
    * Whether the user's message at the beginning of the conversation always stays in the request.
-   * Default false.
+   * Default: false.
    */
   readonly keepFirst?: boolean;
-  /** Maximum time, in milliseconds, that summaries may delay one request. Default 30 000. */
+  /** Maximum time, in milliseconds, that summaries may delay one request. Default: 30,000. */
   readonly timeoutMs?: number;
   /** Options of the summary request: `maxTokens`, `temperature`, … */
   readonly generate?: GenerateOptions;

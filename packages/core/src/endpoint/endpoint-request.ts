@@ -7,8 +7,8 @@ import { valueFor, type PerRequest, type RequestHeaders } from './per-request.ts
 export interface EndpointLimits {
   /**
    * Longest wait for the beginning of an answer, in milliseconds. The time of asynchronous
-   * `headers` counts. A request gets one millisecond more for each 50 bytes that it sends.
-   * @default 20_000
+   * `headers` counts. A request gets one millisecond more for each 50 bytes that it sends. Default:
+   * 20,000.
    */
   readonly timeoutMs?: number | undefined;
   /**

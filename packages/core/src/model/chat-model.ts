@@ -20,7 +20,9 @@ export interface ModelFeatures {
   readonly tools: boolean;
   /** Kinds of media that the model reads. */
   readonly media: readonly MediaBlock['type'][];
-  /** Whether a request may have a `responseSchema`, which the model then follows. Default false. */
+  /**
+   * Whether a request may have a `responseSchema`, which the model then follows. Default: false.
+   */
   readonly responseSchema?: boolean;
   /** Size of the context window, in tokens, if known. */
   readonly contextWindow?: number;
@@ -42,7 +44,7 @@ export interface HistoryForm {
   /** Which histories of a request have the header. Default: `each`. */
   readonly headerOn?: 'each' | 'first';
   /**
-   * When messages begin with the name of their speaker. Default `several`: if the history has
+   * When messages begin with the name of their speaker. Default: `several`, if the history has
    * several messages, or one with a colon, because text before a colon looks like a name.
    */
   readonly names?: 'several' | 'always';

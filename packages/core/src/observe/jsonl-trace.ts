@@ -15,13 +15,13 @@ import { eventHandlers } from '../event/check-hook.ts';
 export interface JsonlTraceOptions {
   /**
    * Whether to write each chunk of a reply too. Tool arguments then appear as text fragments, in
-   * which `mask` cannot find secrets. Default false: the event `post-reasoning` contains the whole
-   * reply.
+   * which `mask` cannot find secrets. Default: false, so the event `post-reasoning` contains the
+   * whole reply.
    */
   readonly includeChunks?: boolean;
   /**
    * Whether to write the messages and tools of each request too. A long conversation appears again
-   * in every request. Default false: only the number of messages and tools is written.
+   * in every request. Default: false, which writes only their numbers.
    */
   readonly includeRequests?: boolean;
   /**
@@ -30,7 +30,7 @@ export interface JsonlTraceOptions {
    */
   readonly mask?: (event: JsonValue) => JsonValue | undefined;
   /**
-   * Maximum number of events that wait for a slow sink. Default 10,000. Further events are dropped
+   * Maximum number of events that wait for a slow sink. Default: 10,000. Further events are dropped
    * and counted. Events that are not JSON, or for which `mask` throws, are dropped and counted too.
    */
   readonly maxWaiting?: number;

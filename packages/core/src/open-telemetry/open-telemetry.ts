@@ -18,7 +18,7 @@ export interface OpenTelemetryOptions {
   readonly tracer?: Tracer;
   /**
    * Whether spans contain messages, replies, and the arguments and results of tools. Secrets in
-   * tool arguments are masked, and media contain no data. Default false.
+   * tool arguments are masked, and media contain no data. Default: false.
    */
   readonly content?: boolean;
 }

@@ -19,8 +19,8 @@ import { withObjectWriter } from './written-output.ts';
  */
 export interface JsonModeOptions {
   /**
-   * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default 2, so
-   * the model may correct its answer once (Arc Reactor).
+   * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default: 2,
+   * so the model may correct its answer once (Arc Reactor).
    */
   readonly attempts?: number;
   /** See `StructuredOptions`. */

@@ -106,7 +106,7 @@ export interface PromptVariablesOptions extends TemplateOptions {
   readonly variables?: TemplateVariables | ((call: PromptCall) => Awaitable<TemplateVariables>);
   /**
    * Token that finds further variables in the `toolContext` of the agent call or of the agent. They
-   * have precedence over `variables`. Default `callVariables`.
+   * have precedence over `variables`. Default: `callVariables`.
    */
   readonly token?: ContextToken<TemplateVariables>;
   /**

@@ -21,8 +21,7 @@ export interface StandardOptions {
   /** Limits of an agent call. They override a preset's values, field by field. */
   readonly limits?: AgentLimits;
   /**
-   * Function that gives the answer at the limit of iterations or tokens.
-   * @default summarize()
+   * Function that gives the answer at the limit of iterations or tokens. Default: `summarize()`.
    */
   readonly onLimit?: OnLimit;
   /**
@@ -34,8 +33,7 @@ export interface StandardOptions {
   readonly deferRound?: boolean;
   /**
    * Place of the documents of a `retrieval()` without its own `role`. `system`: in the system
-   * prompt.
-   * @default 'user'
+   * prompt. Default: `user`.
    */
   readonly retrievalRole?: 'user' | 'system';
   /**

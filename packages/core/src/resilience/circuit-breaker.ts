@@ -26,7 +26,7 @@ export interface CircuitBreakerOptions {
    * requests (4xx, but not 408 and 429) do not count. Default: 5, as in Arc Reactor.
    */
   readonly failures?: number;
-  /** Time that the breaker stays open before it is half open, in milliseconds. Default 30 000. */
+  /** Time that the breaker stays open before it is half open, in milliseconds. Default: 30,000. */
   readonly openMs?: number;
   readonly onStateChange?: (change: CircuitChange) => void;
   /** Clock for durations, in milliseconds. Default: `performance.now`. */

@@ -25,7 +25,7 @@ export interface FallbackOptions {
   readonly request?: (request: ModelRequest, model: ChatModel) => ModelRequest;
   /**
    * Whether the next model is also asked if the model fails after its first delta. A `reset` delta
-   * then discards the text so far; readers get a `step-reset`. Default true.
+   * then discards the text so far; readers get a `step-reset`. Default: true.
    */
   readonly afterFirstDelta?: boolean;
   readonly onFallback?: (fallback: FallbackInfo) => void;

@@ -43,7 +43,7 @@ export interface ReplyCacheOptions {
    * without a temperature uses the cache only if this option is `Infinity`.
    */
   readonly maxTemperature?: number;
-  /** Whether to store replies with tool calls too. Default false. */
+  /** Whether to store replies with tool calls too. Default: false. */
   readonly toolCalls?: boolean;
   /**
    * Returns a text: only requests with the same text share replies. For example, return the id of
@@ -58,7 +58,7 @@ export interface ReplyCacheOptions {
    * asked. Default: logs the error to the console.
    */
   readonly onError?: (error: unknown) => void;
-  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 

@@ -13,17 +13,17 @@ export interface RetryDelayOptions {
   /** Maximum number of tries, including the first. Default: 3, as in Arc Reactor. */
   readonly attempts?: number;
   /**
-   * Wait before the second try, in milliseconds. It doubles before each further try. Default 1000.
+   * Wait before the second try, in milliseconds. It doubles before each further try. Default: 1000.
    */
   readonly firstDelayMs?: number;
   /**
    * Maximum of these waits, in milliseconds. A random part of at most a quarter is then added or
-   * subtracted. Default 10 000.
+   * subtracted. Default: 10,000.
    */
   readonly maxDelayMs?: number;
   /**
    * Maximum wait that the server may ask for, in milliseconds. If it asks for a longer wait, the
-   * request fails at once. Default 60 000.
+   * request fails at once. Default: 60,000.
    */
   readonly maxRetryAfterMs?: number;
   /**
@@ -39,7 +39,7 @@ export interface RetryDelayOptions {
    */
   readonly sleep?: (ms: number, signal: AbortSignal) => PromiseLike<unknown>;
   /**
-   * Returns a random number, at least 0 and less than 1, for the random part of the wait. Default
+   * Returns a random number, at least 0 and less than 1, for the random part of the wait. Default:
    * `Math.random`.
    */
   readonly random?: () => number;

@@ -14,7 +14,7 @@ import { tryEach } from './try-each.ts';
 export interface RetryOptions extends RetryDelayOptions {
   /**
    * Whether to ask again if a reply fails after its first delta. A `reset` delta then discards the
-   * text so far; readers get a `step-reset`. Default false: the request fails.
+   * text so far; readers get a `step-reset`. Default: false, so the request fails.
    */
   readonly afterFirstDelta?: boolean;
 }

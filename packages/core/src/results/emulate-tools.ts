@@ -33,7 +33,7 @@ export interface EmulateToolsOptions {
   readonly prompt?: string;
   /** Settings of the model's requests, such as `temperature`. */
   readonly generate?: GenerateOptions;
-  /** Maximum time for one result, in milliseconds. Default 30,000. */
+  /** Maximum time for one result, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
   /**
    * What happens if the model returns no result. `run` (default, as in Spring AI Alibaba) runs the

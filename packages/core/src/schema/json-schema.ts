@@ -15,7 +15,7 @@ import type { StandardSchema } from './schema.ts';
 
 /** How to read a JSON Schema that does not name its draft. */
 export interface JsonSchemaOptions {
-  /** Draft of JSON Schema if the schema has no `$schema`. Default `2020-12`. */
+  /** Draft of JSON Schema if the schema has no `$schema`. Default: `2020-12`. */
   readonly draft?: JsonSchemaDraft;
 }
 

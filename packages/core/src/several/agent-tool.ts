@@ -73,8 +73,7 @@ export interface AgentToolOptions {
    * Maximum number of agents in a chain of agent tools, from the agent that the program calls to
    * the child. A longer chain fails the outermost agent call with `TOOL_ERROR`. The error's message
    * and its `details.agentPath` name the agents. An agent in a worker or on a server begins a chain
-   * of its own.
-   * @default 8
+   * of its own. Default: 8.
    */
   readonly maxDepth?: number;
 }

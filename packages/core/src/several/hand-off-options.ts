@@ -71,9 +71,9 @@ export interface HandOffOptions {
    */
   readonly own?: Partial<HandOffTarget>;
   /**
-   * Maximum number of hand-offs between a question and its answer, over all runs that resume it.
-   * At the limit, the models get no more tools for hand-offs, so that the active agent answers.
-   * @default 5
+   * Maximum number of hand-offs between a question and its answer, over all runs that resume it. At
+   * the limit, the models get no more tools for hand-offs, so that the active agent answers.
+   * Default: 5.
    */
   readonly limit?: number;
   /**

@@ -13,8 +13,7 @@ export interface OperatorMessageOptions {
   readonly name: string;
   /**
    * What the message does. `join` and `say`: the agent stays silent from now on. `leave`: the agent
-   * answers again.
-   * @default 'say'
+   * answers again. Default: `say`.
    */
   readonly action?: 'join' | 'say' | 'leave';
   /** Default: a new id. */

@@ -17,8 +17,7 @@ import type {
 export interface ScriptedToolCall {
   readonly name: string;
   /**
-   * Arguments of the tool call. A string is sent unchanged, to test invalid JSON.
-   * @default {}
+   * Arguments of the tool call. A string is sent unchanged, to test invalid JSON. Default: `{}`.
    */
   readonly input?: JsonValue;
   /**
@@ -42,10 +41,7 @@ export interface ScriptedStep {
   readonly deltas?: readonly (readonly ModelDelta[])[];
   /** Error that the model throws after the step's output. */
   readonly error?: unknown;
-  /**
-   * Whether the step waits after its output until the request is aborted.
-   * @default false
-   */
+  /** Whether the step waits after its output until the request is aborted. Default: false. */
   readonly hang?: boolean;
   /**
    * Usage of the reply. If several steps have a usage, the last one counts. Default: 10 input

@@ -133,8 +133,7 @@ export interface ToolOptions<
   readonly group?: string | readonly string[];
   /**
    * Whether somebody has to approve a tool call before it runs. The tool call is suspended until
-   * then.
-   * @default false
+   * then. Default: false.
    */
   readonly needsApproval?:
     | boolean
@@ -142,15 +141,13 @@ export interface ToolOptions<
   /**
    * What happens to a tool call that started but has no stored result, for example after a crash.
    * `safe`: the tool runs again. `ask`: somebody decides. `never`: the model gets the result that
-   * the tool call was interrupted.
-   * @default 'never'
+   * the tool call was interrupted. Default: `never`.
    */
   readonly replay?: ReplayPolicy;
   /**
    * Whether the tool's result is the agent's answer (Spring AI Alibaba: `returnDirect`). If all
    * tool calls of one model reply have this option and succeed, the run does not ask the model
-   * again. The run then ends with reason `return-direct`.
-   * @default false
+   * again. The run then ends with reason `return-direct`. Default: false.
    */
   readonly returnDirect?: boolean;
   /**

@@ -15,10 +15,7 @@ export interface EndpointPlaceOptions extends EndpointLimits {
    */
   readonly headers?: PerRequest<RequestHeaders>;
   readonly credentials?: PerRequest<'omit' | 'same-origin' | 'include'>;
-  /**
-   * Function that makes the requests.
-   * @default fetch
-   */
+  /** Function that makes the requests. Default: `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 

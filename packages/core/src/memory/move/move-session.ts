@@ -18,8 +18,8 @@ export interface MoveOptions {
    * What to do with a session whose answer is not complete: `wait` for its end, `stop` it, or
    * `refuse` to move with `AGENT_BUSY`. `stop` cuts off a run that does not end within 10 seconds.
    * A Durable Object refuses with `AGENT_BUSY` instead. While a person answers in the assistant's
-   * place, `wait` waits until this person has left, and `stop` is refused, too.
-   * @default 'refuse'
+   * place, `wait` waits until this person has left, and `stop` is refused, too. Default:
+   * `refuse`.
    */
   readonly whenRunning?: 'wait' | 'stop' | 'refuse';
   /** Ends the wait for a running session. The move itself is not aborted. */

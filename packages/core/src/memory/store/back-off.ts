@@ -8,7 +8,7 @@ export interface ContentionOptions {
    */
   readonly sleep?: (ms: number) => Promise<void>;
   /**
-   * Returns a random number, at least 0 and less than 1, for the length of these waits. Default
+   * Returns a random number, at least 0 and less than 1, for the length of these waits. Default:
    * `Math.random`.
    */
   readonly random?: () => number;

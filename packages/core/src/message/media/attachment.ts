@@ -17,14 +17,14 @@ export interface AttachmentOptions {
    */
   readonly mediaType?: string;
   /**
-   * Maximum number of pixels of an inline PNG, JPEG, GIF or WebP image. Default 10 million
+   * Maximum number of pixels of an inline PNG, JPEG, GIF or WebP image. Default: 10 million
    * (OxyGent). Other images have no limit, because their size is unknown.
    */
   readonly maxImagePixels?: number;
   /** Maximum number of bytes of an inline video. Default: 12 MiB, as in OxyGent. */
   readonly maxVideoBytes?: number;
   /**
-   * Maximum number of bytes of other inline files, except images and audio. Default 2 MiB
+   * Maximum number of bytes of other inline files, except images and audio. Default: 2 MiB
    * (OxyGent).
    */
   readonly maxFileBytes?: number;

@@ -28,7 +28,7 @@ export interface FromAiSdkOptions {
    */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * Maximum time without content from the model, in milliseconds. Default 5 minutes. `Infinity`
+   * Maximum time without content from the model, in milliseconds. Default: 5 minutes. `Infinity`
    * means no limit.
    */
   readonly timeoutMs?: number;

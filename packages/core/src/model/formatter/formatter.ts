@@ -13,7 +13,7 @@ export interface ReplyDecoder {
   readonly isComplete?: boolean | undefined;
   /** Error of a reply that has its last delta and cannot be used. Read after `end()`. */
   readonly failure?: AgentError | undefined;
-  /** Characters that the decoder keeps and that are no deltas yet. Default 0. */
+  /** Characters that the decoder keeps and that are no deltas yet. Default: 0. */
   readonly bufferedLength?: number;
   /**
    * Returns the error that a parsed chunk or the data of an `error` event reports. Default:

@@ -38,7 +38,8 @@ const knownServers: readonly (readonly [pattern: RegExp, rules: ServerRules])[] 
   // https://github.com/google/adk-python/issues/1373
   // https://github.com/perplexityai/api-discussion/issues/265
   [/gemma|perplexity|\bsonar\b/i, { alternatesRoles: true, leadingSystem: true }],
-  // https://github.com/ggml-org/llama.cpp/issues/27367, https://github.com/vllm-project/vllm/issues/41114
+  // https://github.com/ggml-org/llama.cpp/issues/27367,
+  // https://github.com/vllm-project/vllm/issues/41114
   // https://github.com/co-l/openfox/issues/367
   [/qwen|qwq/i, { leadingSystem: true, endsWithUser: true }],
   // https://github.com/0xPlaygrounds/rig/issues/708

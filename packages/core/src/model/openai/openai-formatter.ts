@@ -52,7 +52,7 @@ export interface OpenAiFormatterOptions {
    * known for it.
    */
   readonly thinkTags?: boolean | undefined;
-  /** Whether to request token counts with `stream_options.include_usage`. Default true. */
+  /** Whether to request token counts with `stream_options.include_usage`. Default: true. */
   readonly includeUsage?: boolean | undefined;
 }
 

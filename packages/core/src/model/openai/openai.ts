@@ -20,10 +20,7 @@ export const openAiServices: RegExp = /\/(chat\/completions|responses)$/;
 
 /** Options of `openai()`: the model, the server and its key, and what the server differs in. */
 export interface OpenAiOptions extends HttpModelOptions {
-  /**
-   * Address of any server with the chat-completions API.
-   * @default https://api.openai.com/v1
-   */
+  /** Address of any server with the chat-completions API. Default: `https://api.openai.com/v1`. */
   readonly baseURL?: string;
   /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
@@ -43,8 +40,8 @@ export interface OpenAiOptions extends HttpModelOptions {
    */
   readonly thinkTags?: boolean;
   /**
-   * Whether to ask for token counts. Set false if the server refuses `stream_options`.
-   * @default true
+   * Whether to ask for token counts. Set false if the server refuses `stream_options`. Default:
+   * true.
    */
   readonly includeUsage?: boolean;
 }

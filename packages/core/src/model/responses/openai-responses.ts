@@ -25,10 +25,7 @@ import { streamExchange } from './stream-exchange.ts';
  * Options of `openaiResponses()`: the model, the server and its key, reasoning and built-in tools.
  */
 export interface OpenAiResponsesOptions extends HttpModelOptions {
-  /**
-   * Address of any server with the Responses API.
-   * @default https://api.openai.com/v1
-   */
+  /** Address of any server with the Responses API. Default: `https://api.openai.com/v1`. */
   readonly baseURL?: string;
   /** Features of the model. Default: tools, images and files, and no known context window. */
   readonly features?: Partial<ModelFeatures>;
@@ -47,16 +44,14 @@ export interface OpenAiResponsesOptions extends HttpModelOptions {
   /**
    * Whether the provider stores responses (`store: true`). A request then names the last response
    * and sends only the new messages. If the conversation was changed, the request sends all
-   * messages.
-   * @default false
+   * messages. Default: false.
    */
   readonly previousResponse?: boolean;
   /**
    * Whether the provider finishes a reply even if this process dies. The provider then stores the
    * response, and the session's log keeps the response's id. The next process reads the same reply.
    * An abort, interrupt or timeout cancels the reply. Works only if the agent's memory stores at
-   * once: not in KV, and not with `durability: 'turn'`.
-   * @default false
+   * once: not in KV, and not with `durability: 'turn'`. Default: false.
    */
   readonly background?: boolean;
 }

@@ -32,17 +32,17 @@ export interface EvictLargeResultsOptions {
   readonly store: KeyValueStore;
   /**
    * Maximum number of estimated tokens of a result's text. A longer result is moved to the store.
-   * Default 20,000 (Spring AI Alibaba).
+   * Default: 20,000 (Spring AI Alibaba).
    */
   readonly maxTokens?: number;
   /**
-   * Number of lines that stay in the result, with at most 1,000 characters each. Default 10 (Spring
-   * AI Alibaba).
+   * Number of lines that stay in the result, with at most 1,000 characters each. Default: 10
+   * (Spring AI Alibaba).
    */
   readonly headLines?: number;
   /** Names of tools whose results are never shortened. */
   readonly exclude?: readonly string[];
-  /** Token profile that estimates the text. Default `arc`. */
+  /** Token profile that estimates the text. Default: `arc`. */
   readonly profile?: TokenProfile;
   /**
    * Function that gets the error if a result cannot be stored. Default: logs a warning to the

@@ -76,8 +76,8 @@ const readInputKinds: OptionTable<ReadInput> = {
 
 const inputFields: JsonObject = {
   id: { type: 'string', description: 'The id from the shortened result.' },
-  from: { type: 'integer', minimum: 1, description: 'The first line. Default 1.' },
-  lines: { type: 'integer', minimum: 1, description: 'Maximum number of lines. Default 100.' },
+  from: { type: 'integer', minimum: 1, description: 'The first line. Default: 1.' },
+  lines: { type: 'integer', minimum: 1, description: 'Maximum number of lines. Default: 100.' },
   query: { type: 'string', description: 'Returns only lines that contain this text.' },
 };
 

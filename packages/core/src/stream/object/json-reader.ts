@@ -39,7 +39,7 @@ const copiesPerCharacter = 64;
 export interface JsonReaderOptions {
   /**
    * Whether a number or a word appears before it is complete: `1` of `150`, and `true` of `t`.
-   * @default false
+   * Default: false.
    */
   readonly showsIncomplete?: boolean;
 }

@@ -43,14 +43,14 @@ export interface UiMessageEncoderOptions {
   readonly messageId?: string | undefined;
   /**
    * Whether to add a transient `data-isoloop-event` part for every event, except the chunks of a
-   * model's reply. The parts contain no prompts. Default false.
+   * model's reply. The parts contain no prompts. Default: false.
    */
   readonly events?: boolean | undefined;
-  /** Whether to send the model's thinking. Default true. */
+  /** Whether to send the model's thinking. Default: true. */
   readonly reasoning?: boolean;
   /**
    * Whether the tool parts have the types of `AgentTools`, as those of `typedTransport()`. For a
-   * client that has no `typedTransport()`. Default false.
+   * client that has no `typedTransport()`. Default: false.
    */
   readonly typed?: boolean | undefined;
 }

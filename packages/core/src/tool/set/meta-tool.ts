@@ -88,7 +88,7 @@ function parametersFor(groups: readonly ToolGroup[]): JsonObject {
   // JSON Schema does not allow an empty enum.
   const items = { type: 'string', ...(names.length && { enum: names }) };
   const groupNames = { type: 'array', items, description: 'The groups to switch on.' };
-  const description = 'Whether to switch all other groups off. Default false.';
+  const description = 'Whether to switch all other groups off. Default: false.';
   return objectInput({ groups: groupNames, exactly: { type: 'boolean', description } }, ['groups']);
 }
 
