@@ -16,14 +16,10 @@ export interface PublicFetchOptions {
   readonly fetch?: typeof fetch;
   /** Allowed hosts, such as `example.com` or `*.example.com`. Default: all public hosts. */
   readonly hosts?: readonly string[];
-  /**
-   * Whether `http:` URLs are allowed too.
-   * @default false
-   */
+  /** Whether `http:` URLs are allowed too. Default: false. */
   readonly http?: boolean;
   /**
-   * Maximum number of redirects to follow. Each redirect is checked like the first URL.
-   * @default 5
+   * Maximum number of redirects to follow. Each redirect is checked like the first URL. Default: 5.
    */
   readonly redirects?: number;
 }

@@ -38,10 +38,7 @@ interface JwtClaims {
    * the claim `sub`. A blank user refuses the request, too.
    */
   readonly user?: (claims: JWTPayload) => string | null;
-  /**
-   * Maximum difference between the clocks of issuer and Worker, in seconds.
-   * @default 5
-   */
+  /** Maximum difference between the clocks of issuer and Worker, in seconds. Default: 5. */
   readonly clockTolerance?: number;
 }
 
@@ -55,15 +52,12 @@ interface JwtByKeySet {
   readonly algorithms?: readonly string[];
   /** Function that fetches the keys. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /**
-   * Time limit for the document, in milliseconds.
-   * @default 5_000
-   */
+  /** Time limit for the document, in milliseconds. Default: 5,000. */
   readonly timeoutMs?: number;
   /**
    * Time for which the last good keys serve while the document cannot be read, in milliseconds. A
-   * key that the issuer withdraws during an outage is accepted for that long.
-   * @default 3_600_000 (one hour)
+   * key that the issuer withdraws during an outage is accepted for that long. Default: 3,600,000
+   * (one hour).
    */
   readonly keepKeysMs?: number;
 }

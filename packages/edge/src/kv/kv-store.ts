@@ -27,7 +27,7 @@ export interface KvStoreOptions {
   readonly retryDelayMs?: number;
   /** Function that waits for a number of milliseconds. Default: uses `setTimeout`. */
   readonly sleep?: (ms: number) => Promise<void>;
-  /** Returns a random number, at least 0 and less than 1, for the waits. Default `Math.random`. */
+  /** Returns a random number, at least 0 and less than 1, for the waits. Default: `Math.random`. */
   readonly random?: () => number;
 }
 

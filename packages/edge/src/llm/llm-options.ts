@@ -15,8 +15,8 @@ export interface LlmOptions<Env = object> {
    */
   readonly upstream: (setup: LlmSetup<Env>) => Awaitable<LlmUpstream>;
   /**
-   * Maximum number of tokens in a reply. Used if a request asks for more or sets no limit.
-   * @default 4096
+   * Maximum number of tokens in a reply. Used if a request asks for more or sets no limit. Default:
+   * 4096.
    */
   readonly maxTokens?: number;
   /**
@@ -46,8 +46,8 @@ export interface LlmUpstream {
    */
   readonly apiKey?: string;
   /**
-   * Base URL of a server with the chat-completions API or the Responses API.
-   * @default https://api.openai.com/v1
+   * Base URL of a server with the chat-completions API or the Responses API. Default:
+   * `https://api.openai.com/v1`.
    */
   readonly baseURL?: string;
   /**

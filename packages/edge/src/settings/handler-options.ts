@@ -13,8 +13,7 @@ export interface Caller {
   readonly user: string;
   /**
    * Whether the user may approve a tool call with other arguments. The tool's schema has to accept
-   * them.
-   * @default true
+   * them. Default: true.
    */
   readonly mayEdit?: boolean;
 }
@@ -97,7 +96,7 @@ export interface AgentHandlerOptions<
   readonly cors?: readonly string[];
   /**
    * Model names that a client may request. The first name is used if a request names no model.
-   * @default ['default']
+   * Default: `['default']`.
    */
   readonly models?: readonly string[];
   /**
@@ -117,8 +116,7 @@ export interface AgentHandlerOptions<
   readonly store?: SessionHomes;
   /**
    * Whether all clients also get the agent's events, as `data-isoloop-event` parts without prompts.
-   * If false, only clients that post `events: true` get these parts.
-   * @default false
+   * If false, only clients that post `events: true` get these parts. Default: false.
    */
   readonly events?: boolean;
   /**
@@ -130,8 +128,7 @@ export interface AgentHandlerOptions<
   /**
    * How `/v1` treats a client's system and developer messages. `as-user` converts them to user
    * messages. `keep` puts them as system messages after the agent's own prompt. Use `keep` only for
-   * clients that you fully trust.
-   * @default 'as-user'
+   * clients that you fully trust. Default: `as-user`.
    */
   readonly systemMessages?: 'as-user' | 'keep';
   /**
@@ -186,8 +183,7 @@ export interface SessionOptions {
   /**
    * Maximum number of times that a turn is resumed after its isolate died. Each resumption sends
    * new requests to the model. After the last one, open tool calls get an error result and the
-   * partial answer is kept.
-   * @default 3
+   * partial answer is kept. Default: 3.
    */
   readonly resumeAttempts: number;
   /**
@@ -197,14 +193,12 @@ export interface SessionOptions {
   readonly expireAfterMs: number;
   /**
    * Time between alarms of a Durable Object, in milliseconds. Alarms keep the object awake during a
-   * turn, and resume a turn whose isolate died. Maximum: 60,000.
-   * @default 30_000
+   * turn, and resume a turn whose isolate died. Maximum: 60,000. Default: 30,000.
    */
   readonly heartbeatMs: number;
   /**
    * Maximum number of turns of a session that wait behind the running turn. A further turn gets 503
-   * `OVERLOADED`.
-   * @default 50
+   * `OVERLOADED`. Default: 50.
    */
   readonly queuedTurns: number;
 }
@@ -218,13 +212,12 @@ export interface EdgeLimits {
   readonly bodyBytes: number;
   /**
    * Maximum number of messages in one request. A request with more gets 413 `PAYLOAD_TOO_LARGE`.
-   * @default 1000
+   * Default: 1000.
    */
   readonly messages: number;
   /**
    * Maximum length of a client's tool result or rejection reason, in characters. A longer one gets
-   * 413 `PAYLOAD_TOO_LARGE`.
-   * @default 200_000
+   * 413 `PAYLOAD_TOO_LARGE`. Default: 200,000.
    */
   readonly toolResultChars: number;
   /**
@@ -235,16 +228,14 @@ export interface EdgeLimits {
   /**
    * Time that a turn continues after its client disconnects, in milliseconds. The turn then stops
    * and the partial answer is kept. Cloudflare Workers ends all work on a request 30 seconds after
-   * the client disconnects.
-   * @default 25_000
+   * the client disconnects. Default: 25,000.
    */
   readonly afterDisconnectMs: number;
   /**
    * Maximum time without data on a stream, in milliseconds. A comment then keeps the connection
    * open. Each stream opens within a second, and its header `x-isoloop-keep-alive` has this time.
    * `Infinity` sends no comments. Default: 5000, because Bun ends connections that are silent for
-   * 10 seconds.
-   * @default 5000
+   * 10 seconds. Default: 5000.
    */
   readonly keepAliveMs: number;
 }

@@ -33,8 +33,8 @@ export interface WorkersAiOptions {
    */
   readonly features?: Partial<ModelFeatures>;
   /**
-   * Whether the model writes its thinking into the text, between `<think>` and `</think>`.
-   * @default false
+   * Whether the model writes its thinking into the text, between `<think>` and `</think>`. Default:
+   * false.
    */
   readonly thinkTags?: boolean;
   /**
