@@ -47,7 +47,7 @@ export interface McpToolsOptions {
   readonly auth?: OAuthClientProvider;
   /**
    * Whether the server may ask the user questions. A question suspends the tool call. The answer is
-   * the decision about that tool call. Default true.
+   * the decision about that tool call. Default: true.
    */
   readonly elicitation?: boolean;
   /** `fetch` function for all requests. Default: the platform's `fetch`. */
@@ -84,7 +84,7 @@ export interface McpToolsOptions {
   readonly reconnect?: McpReconnectOptions;
   /**
    * Whether `mcpTools()` also resolves if it cannot connect. `onError` then gets the error. The
-   * tools are added when the server can be reached. Default false.
+   * tools are added when the server can be reached. Default: false.
    */
   readonly optional?: boolean;
   /**
@@ -119,11 +119,11 @@ export interface McpReconnectOptions {
    */
   readonly attempts?: number;
   /**
-   * Wait before the first attempt, in milliseconds. It doubles before each further attempt. Default
-   * 5,000.
+   * Wait before the first attempt, in milliseconds. It doubles before each further attempt.
+   * Default: 5,000.
    */
   readonly firstDelayMs?: number;
-  /** Maximum wait before an attempt, in milliseconds. Default 60,000. */
+  /** Maximum wait before an attempt, in milliseconds. Default: 60,000. */
   readonly maxDelayMs?: number;
   /**
    * Function that waits. Default: uses `setTimeout`. The signal aborts when the wait is no longer

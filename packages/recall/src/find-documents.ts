@@ -272,7 +272,7 @@ export interface RetrievalOptions extends MessageContext {
    * Default: 4,000, as in Arc Reactor.
    */
   readonly maxTokens?: number;
-  /** Token profile that estimates the text. Default `arc`. */
+  /** Token profile that estimates the text. Default: `arc`. */
   readonly profile?: TokenProfile;
   /**
    * Filters for the retriever, or a function that returns them. If the function throws or returns a
@@ -305,7 +305,7 @@ export interface RetrievalOptions extends MessageContext {
    * names.
    */
   readonly tool?: { readonly name?: string; readonly description?: string };
-  /** Maximum time for one search, in milliseconds. Default 10,000. */
+  /** Maximum time for one search, in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number;
   /**
    * Function that gets failures and invalid documents. The agent call continues. Default:

@@ -57,10 +57,10 @@ export interface LongTermMemoryOptions extends MessageContext {
    * `both` (default): all of this (AgentScope: `LongTermMemoryMode`).
    */
   readonly mode?: 'auto' | 'tool' | 'both';
-  /** Maximum number of records that one recall returns. Default 5. */
+  /** Maximum number of records that one recall returns. Default: 5. */
   readonly limit?: number;
   /**
-   * Maximum number of estimated tokens of the records that the model gets from one recall. Default
+   * Maximum number of estimated tokens of the records that the model gets from one recall. Default:
    * 2,000.
    */
   readonly maxTokens?: number;
@@ -71,13 +71,13 @@ export interface LongTermMemoryOptions extends MessageContext {
   readonly scope?: 'all' | 'session' | 'other-sessions';
   /**
    * Place of the recalled records. `user`: a user message before the conversation. `system`: the
-   * end of the system prompt. Default `user`, because text that users wrote earlier should not have
-   * the authority of the system prompt.
+   * end of the system prompt. Default: `user`, because text that users wrote earlier should not
+   * have the authority of the system prompt.
    */
   readonly role?: 'user' | 'system';
   /**
    * Maximum time for a recall, in milliseconds. After that, the agent call continues without it.
-   * Default 10,000.
+   * Default: 10,000.
    */
   readonly timeoutMs?: number;
   /**

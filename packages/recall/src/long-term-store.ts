@@ -19,7 +19,7 @@ export interface LongTermRecord {
 
 /** Which records of a long-term memory to return, and how many. */
 export interface LongTermRetrieveOptions {
-  /** Maximum number of records to return. Default 5. */
+  /** Maximum number of records to return. Default: 5. */
   readonly limit?: number;
   /** Returns only records of this session. */
   readonly sessionId?: string;

@@ -34,7 +34,7 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
  * Creates a reranker that uses maximal marginal relevance. It chooses `topK` documents one by one.
  * For each choice, it takes the score of a document and subtracts the similarity to the chosen
  * documents. Similar documents therefore do not fill the whole result. `lambda` is the weight of
- * the score, from 0 to 1. Default 0.5 (Arc Reactor). The similarity is the Jaccard index of the
+ * the score, from 0 to 1. Default: 0.5 (Arc Reactor). The similarity is the Jaccard index of the
  * words, in any language.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {

@@ -8,9 +8,9 @@ export const rateKeyPrefix = 'rate:';
 
 /** How many agent calls `rateLimit()` lets a user make in a minute and in an hour. */
 export interface RateLimitOptions extends CounterOptions {
-  /** Maximum number of agent calls per minute. Default 10. */
+  /** Maximum number of agent calls per minute. Default: 10. */
   readonly perMinute?: number;
-  /** Maximum number of agent calls per hour. Default 100. */
+  /** Maximum number of agent calls per hour. Default: 100. */
   readonly perHour?: number;
 }
 

@@ -41,7 +41,7 @@ export interface SpendCapOptions extends CounterOptions {
   readonly price?: (usage: Usage, modelId: string) => number;
   /**
    * Token profile that estimates the usage of model requests without reported usage, such as the
-   * request of an incomplete reply. Default `arc`.
+   * request of an incomplete reply. Default: `arc`.
    */
   readonly profile?: TokenProfile;
 }

@@ -21,7 +21,7 @@ export interface CounterOptions extends InputGuardOptions {
   readonly key?: (run: RunView) => string;
   /** Store of the counts. Default: a new `inMemoryCounters()` for this guard. */
   readonly store?: CounterStore;
-  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 

@@ -13,10 +13,10 @@ import {
 export interface LengthGuardOptions extends InputGuardOptions {
   /**
    * Minimum length of the input in characters (UTF-16 units), without white space at both ends.
-   * Default 1. The minimum does not apply to input with media.
+   * Default: 1. The minimum does not apply to input with media.
    */
   readonly min?: number;
-  /** Maximum length of the input in the same unit. Default 5,000. */
+  /** Maximum length of the input in the same unit. Default: 5,000. */
   readonly max?: number;
 }
 

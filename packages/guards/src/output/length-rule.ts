@@ -17,7 +17,7 @@ import type { OutputRule } from './output-rule.ts';
 export interface LengthRuleOptions {
   /**
    * Minimum length of an answer in characters (UTF-16 units), without white space at both ends.
-   * Default 0. Replies with tool calls may be shorter.
+   * Default: 0. Replies with tool calls may be shorter.
    */
   readonly min?: number;
   /**

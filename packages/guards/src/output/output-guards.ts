@@ -35,13 +35,13 @@ import { reviewAnswer } from './review-answer.ts';
 export interface OutputGuardOptions extends GuardOptions {
   /**
    * Number of characters of streamed text to withhold. Readers then never see text that a rule
-   * changes later. Default 64: longer than any number and most e-mail addresses. `all` withholds
-   * the whole reply until its end.
+   * changes later. Default: 64, which is longer than any number and most e-mail addresses. `all`
+   * withholds the whole reply until its end.
    */
   readonly lookahead?: number | 'all';
   /**
-   * Whether `find` of the rules also checks the model's thinking. Default false: thinking passes
-   * unchanged.
+   * Whether `find` of the rules also checks the model's thinking. Default: false, so thinking
+   * passes unchanged.
    */
   readonly thinking?: boolean;
   /**
@@ -52,7 +52,7 @@ export interface OutputGuardOptions extends GuardOptions {
   readonly onAction?: (action: OutputAction) => void;
   /**
    * Token profile that estimates the usage of a reply that fails or is rejected before the provider
-   * reports its usage. Default `arc`.
+   * reports its usage. Default: `arc`.
    */
   readonly profile?: TokenProfile;
 }

@@ -18,9 +18,9 @@ export interface RegexRuleOptions {
   readonly pattern: RegExp;
   /** `redact` (default) replaces each match. `reject` rejects the whole reply. */
   readonly action?: 'redact' | 'reject';
-  /** Text that replaces a match. Default `***`. */
+  /** Text that replaces a match. Default: `***`. */
   readonly replacement?: string;
-  /** Name of the rule in the `details` of a rejection. Default `regexRule`. */
+  /** Name of the rule in the `details` of a rejection. Default: `regexRule`. */
   readonly name?: string;
 }
 

@@ -20,14 +20,14 @@ import {
 
 /** Where `piiGuard()` looks for personal data, and what it does with it. */
 export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
-  /** Whether to check the input of an agent call. Default true. */
+  /** Whether to check the input of an agent call. Default: true. */
   readonly input?: boolean;
   /**
    * Whether to check the model's replies, also while they stream. Tool results that are the answer
-   * (`returnDirect`) are checked too. Default false.
+   * (`returnDirect`) are checked too. Default: false.
    */
   readonly output?: boolean;
-  /** Whether to check tool results before the model and the log get them. Default false. */
+  /** Whether to check tool results before the model and the log get them. Default: false. */
   readonly toolResults?: boolean;
 }
 

@@ -22,8 +22,8 @@ export interface EndpointSourceOptions extends EndpointPlaceOptions {
   /** Model name for forks: one of the endpoint's `models`. Default: the endpoint's first one. */
   readonly model?: string;
   /**
-   * Time between two looks for a new turn, in milliseconds, while the page is visible.
-   * @default 2_000
+   * Time between two looks for a new turn, in milliseconds, while the page is visible. Default:
+   * 2,000.
    */
   readonly pollMs?: number;
 }

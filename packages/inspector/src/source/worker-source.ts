@@ -17,10 +17,7 @@ export interface WorkerSourceOptions extends Pick<
   ConnectOptions,
   'agent' | 'options' | 'timeoutMs' | 'page'
 > {
-  /**
-   * Name of the IndexedDB database with the conversations.
-   * @default 'isoloop'
-   */
+  /** Name of the IndexedDB database with the conversations. Default: `isoloop`. */
   readonly database?: string;
 }
 

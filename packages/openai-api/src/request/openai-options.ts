@@ -6,21 +6,18 @@ export interface OpenAiRoutesOptions {
   /**
    * Model settings that a client may choose for each reply of the run. Of the others,
    * `temperature`, `topP` and `seed` are ignored. `maxTokens` and `stop` get 400 `INVALID_INPUT`,
-   * because the client's program may rely on them.
-   * @default ['maxTokens', 'temperature']
+   * because the client's program may rely on them. Default: `['maxTokens', 'temperature']`.
    */
   readonly clientSettings?: readonly ClientSetting[];
   /**
    * Whether a field that would be ignored gets 400 `INVALID_INPUT` instead, such as `seed`, `top_k`
    * and unknown fields. By default, the header `x-isoloop-ignored` of the answer names the ignored
-   * fields, and the log names each field once.
-   * @default false
+   * fields, and the log names each field once. Default: false.
    */
   readonly strict?: boolean;
   /**
    * Whether clients see the model's thinking, in streams and in whole answers. Chat completions
-   * have it as `reasoning_content`, responses as summaries in `reasoning` items.
-   * @default true
+   * have it as `reasoning_content`, responses as summaries in `reasoning` items. Default: true.
    */
   readonly thinking?: boolean;
   /**

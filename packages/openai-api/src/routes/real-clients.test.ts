@@ -52,7 +52,8 @@ const chatClients: Readonly<Record<string, Client>> = {
     body: { ...usage, temperature: 0, reasoning: { effort: 'high' }, reasoning_effort: 'high' },
     ignored: 'reasoning, reasoning_effort',
   },
-  // https://github.com/zed-industries/zed/issues/36215, https://github.com/zed-industries/zed/pull/28056
+  // https://github.com/zed-industries/zed/issues/36215,
+  // https://github.com/zed-industries/zed/pull/28056
   'an editor that wants one call at a time': {
     body: { ...usage, stop: [], tools, parallel_tool_calls: false, prompt_cache_key: 'thread' },
     ignored: 'parallel_tool_calls',

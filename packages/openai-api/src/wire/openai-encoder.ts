@@ -13,15 +13,15 @@ export interface OpenAiEncoderOptions {
   /** Time of creation in seconds since 1970. */
   readonly created: number;
   /**
-   * Whether the last chunk contains the token counts (`stream_options.include_usage`). Default
+   * Whether the last chunk contains the token counts (`stream_options.include_usage`). Default:
    * false.
    */
   readonly includeUsage?: boolean;
-  /** Whether to show the model's thinking, as `reasoning_content`. Default true. */
+  /** Whether to show the model's thinking, as `reasoning_content`. Default: true. */
   readonly reasoning?: boolean;
   /**
    * Whether the text is sent as one chunk at the end. Use it for answers such as JSON, where the
-   * text of failed attempts must not be sent. Default false.
+   * text of failed attempts must not be sent. Default: false.
    */
   readonly sendsWholeText?: boolean;
   /**

@@ -44,26 +44,26 @@ export interface OxygentOptions extends Pick<
   'shortWeight' | 'reactWeight' | 'order'
 > {
   /**
-   * Maximum number of iterations of reasoning and acting (OxyGent: `max_react_rounds`). Default 16,
-   * as in OxyGent's document; OxyGent's code allows 17.
+   * Maximum number of iterations of reasoning and acting (OxyGent: `max_react_rounds`). Default:
+   * 16, as in OxyGent's document; OxyGent's code allows 17.
    */
   readonly maxRounds?: number;
   /**
-   * Number of earlier agent calls that the model sees. Default 10 (OxyGent: `short_memory_size`).
+   * Number of earlier agent calls that the model sees. Default: 10 (OxyGent: `short_memory_size`).
    */
   readonly shortMemorySize?: number;
   /**
-   * Whether the model sees only the questions and answers of earlier agent calls. Default true.
+   * Whether the model sees only the questions and answers of earlier agent calls. Default: true.
    * With false, the model also sees the steps between them, by weight, up to `memoryMax` (OxyGent:
    * `is_discard_react_memory`).
    */
   readonly discardReactMemory?: boolean;
   /**
-   * Maximum size of earlier agent calls, if `discardReactMemory` is false. Default 24 800 (OxyGent:
-   * `memory_max_tokens`, which counts characters).
+   * Maximum size of earlier agent calls, if `discardReactMemory` is false. Default: 24,800
+   * (OxyGent: `memory_max_tokens`, which counts characters).
    */
   readonly memoryMax?: number;
-  /** Unit of `memoryMax`. Default `characters`. `tokens` are estimated (see `weightedHistory`). */
+  /** Unit of `memoryMax`. Default: `characters`. `tokens` are estimated (see `weightedHistory`). */
   readonly memoryUnit?: 'characters' | 'tokens';
   /**
    * How the model calls tools. `parse` replaces OxyGent's parser and gets that parser as its last
@@ -80,8 +80,9 @@ export interface OxygentOptions extends Pick<
   readonly reflect?: CheckAnswer;
   /**
    * Whether a tool's result is the answer, without `Tool […] execution result:` (OxyGent:
-   * `trust_mode`). Default false: only if the model adds `"trust_mode": 1` to its tool call, or the
-   * tool sets `returnDirect`. The model always gets the result of a failed tool call.
+   * `trust_mode`). Default: false. Then it is the answer only if the model adds `"trust_mode": 1`
+   * to its tool call, or the tool sets `returnDirect`. The model always gets the result of a failed
+   * tool call.
    */
   readonly trustMode?: boolean;
   /**

@@ -15,10 +15,10 @@ import { answerOf } from '@isoloop/core/message';
 
 /** How much of the history `weightedHistory()` shows, and what is valuable. */
 export interface WeightedHistoryOptions {
-  /** Weight of a question with its answer. Default 5 (OxyGent: `weight_short_memory`). */
+  /** Weight of a question with its answer. Default: 5 (OxyGent: `weight_short_memory`). */
   readonly shortWeight?: number;
   /**
-   * Weight of a step: an assistant message and the messages after it, up to the next step. Default
+   * Weight of a step: an assistant message and the messages after it, up to the next step. Default:
    * 1 (OxyGent: `weight_react_memory`).
    */
   readonly reactWeight?: number;
@@ -29,7 +29,7 @@ export interface WeightedHistoryOptions {
    */
   readonly order?: (position: number) => number;
   /**
-   * Maximum size of all earlier turns together, in `unit`. Default 24 800 (OxyGent:
+   * Maximum size of all earlier turns together, in `unit`. Default: 24,800 (OxyGent:
    * `memory_max_tokens`, which counts characters).
    */
   readonly max?: number;
@@ -38,7 +38,7 @@ export interface WeightedHistoryOptions {
    * texts, tool calls and tool results.
    */
   readonly unit?: 'characters' | 'tokens';
-  /** Token profile for the unit `tokens`. Default `arc`. */
+  /** Token profile for the unit `tokens`. Default: `arc`. */
   readonly profile?: TokenProfile;
 }
 

@@ -34,7 +34,7 @@ export interface PositionHook {
   readonly name: string;
   /**
    * Order of the hook. Before the agent and the model, lower priorities run first. After them,
-   * lower priorities run last. Default 0.
+   * lower priorities run last. Default: 0.
    */
   readonly priority?: number;
   readonly onError?: AgentHook['onError'];

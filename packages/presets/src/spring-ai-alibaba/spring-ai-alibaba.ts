@@ -28,12 +28,12 @@ export interface SpringAiAlibabaOptions {
   /** Hooks at the framework's four positions. See `positionHooks()`. */
   readonly hooks?: readonly PositionHook[];
   /**
-   * Whether the tool calls of a reply run at the same time, at most five. Default false: they run
-   * one after the other.
+   * Whether the tool calls of a reply run at the same time, at most five. Default: false, so they
+   * run one after the other.
    */
   readonly parallelToolExecution?: boolean;
   /**
-   * Whether all tool calls of a reply wait until each call that needs approval is decided. Default
+   * Whether all tool calls of a reply wait until each call that needs approval is decided. Default:
    * true, as in Spring AI Alibaba. With false, only tool calls that need approval wait.
    */
   readonly deferRound?: boolean;

@@ -38,19 +38,12 @@ export interface UseAgentChatOptions<M extends UIMessage = UIMessage> extends Ch
   readonly user?: string | undefined;
   /**
    * Messages that the chat shows until it has loaded the history, for example in a page that a
-   * server renders.
-   * @default []
+   * server renders. Default: `[]`.
    */
   readonly initialMessages?: readonly M[] | undefined;
-  /**
-   * Shortest time between two renders while an answer streams, in milliseconds.
-   * @default 0
-   */
+  /** Shortest time between two renders while an answer streams, in milliseconds. Default: 0. */
   readonly throttleMs?: number;
-  /**
-   * Whether to load `sessions.list` and to keep it up to date.
-   * @default false
-   */
+  /** Whether to load `sessions.list` and to keep it up to date. Default: false. */
   readonly listSessions?: boolean;
 }
 

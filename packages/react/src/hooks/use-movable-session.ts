@@ -15,8 +15,7 @@ export interface UseMovableSessionOptions<N extends string> {
   readonly initial: N;
   /**
    * Whether to look for the conversation in all places at first. If `false`, the hook takes it to
-   * be at `initial`, until an error or another tab says that it has moved.
-   * @default true
+   * be at `initial`, until an error or another tab says that it has moved. Default: true.
    */
   readonly look?: boolean;
   /** Called when the conversation is at another place than before. */

@@ -18,8 +18,7 @@ import { untilVisible, visibleSignal } from '../shared/page-life.ts';
 export interface UseOperatorMessagesOptions {
   /**
    * Pause before the page looks again, in milliseconds. Only for an endpoint without Durable
-   * Objects or `operatorDesk()`, and after a failure.
-   * @default 5000
+   * Objects or `operatorDesk()`, and after a failure. Default: 5000.
    */
   readonly retryMs?: number;
 }

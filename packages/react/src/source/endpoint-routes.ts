@@ -21,10 +21,7 @@ export interface AgentEndpointOptions extends EndpointLimits {
   /** Further fields of each message, such as `model`, or a function that returns them. */
   readonly body?: PerRequest<object>;
   readonly credentials?: PerRequest<RequestCredentials>;
-  /**
-   * Function that makes the requests.
-   * @default fetch
-   */
+  /** Function that makes the requests. Default: `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 

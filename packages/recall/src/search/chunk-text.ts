@@ -10,11 +10,11 @@ import { estimateTokens } from '@isoloop/core/tokens';
 
 /** How long the chunks of a text are, and how far they overlap. */
 export interface ChunkOptions {
-  /** Maximum number of estimated tokens of a chunk. Default 400. */
+  /** Maximum number of estimated tokens of a chunk. Default: 400. */
   readonly maxTokens?: number;
   /**
    * Number of estimated tokens that a chunk repeats from the end of the previous chunk, in whole
-   * sentences. Must be less than half of `maxTokens`. Default 50.
+   * sentences. Must be less than half of `maxTokens`. Default: 50.
    */
   readonly overlap?: number;
 }

@@ -28,12 +28,12 @@ export interface KeywordMemoryOptions {
   readonly store: KeyValueStore;
   /**
    * Owner of the memory, such as the id of a user. A search finds only records of its own
-   * namespace. Default `default`.
+   * namespace. Default: `default`.
    */
   readonly namespace?: string;
   /**
    * Maximum number of records. If there are more, the next retrieval deletes the oldest records.
-   * Default 2,000.
+   * Default: 2,000.
    */
   readonly maxRecords?: number;
   /**
@@ -51,7 +51,7 @@ export interface KeywordMemoryOptions {
    * must have different ids. Default: random.
    */
   readonly generateId?: () => string;
-  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 

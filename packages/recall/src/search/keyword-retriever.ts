@@ -39,7 +39,7 @@ export interface SearchDocument {
 export interface StoredDocuments {
   readonly store: KeyValueStore;
   /**
-   * Owner of the documents. A search finds only documents of its own namespace. Default `default`.
+   * Owner of the documents. A search finds only documents of its own namespace. Default: `default`.
    */
   readonly namespace?: string;
 }
@@ -61,7 +61,7 @@ export interface KeywordRetrieverOptions {
    * without the document. Default: `console.warn`.
    */
   readonly onError?: (error: AgentError) => void;
-  /** Returns the current time in milliseconds since 1970. Default `Date.now`. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 

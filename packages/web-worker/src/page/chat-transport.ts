@@ -5,8 +5,7 @@ import type { RemoteRun, SessionClient } from './session-client.ts';
 export interface WorkerChatTransportOptions {
   /**
    * Whether the stream also has the agent's events, without prompts, as transient
-   * `data-isoloop-event` parts. Read these parts with `useChat({ onData })`.
-   * @default false
+   * `data-isoloop-event` parts. Read these parts with `useChat({ onData })`. Default: false.
    */
   readonly events?: boolean;
 }

@@ -10,14 +10,12 @@ export interface ConnectOptions {
   /** Id of the conversation. */
   readonly sessionId: string;
   /**
-   * Any cloneable value. The factory in the worker gets this value as `options`.
-   * @default null
+   * Any cloneable value. The factory in the worker gets this value as `options`. Default: `null`.
    */
   readonly options?: unknown;
   /**
    * Maximum time until the worker has loaded, in milliseconds. Also the maximum time until the
-   * worker answers a ping while agent calls are pending.
-   * @default 10_000
+   * worker answers a ping while agent calls are pending. Default: 10,000.
    */
   readonly timeoutMs?: number;
   /**

@@ -13,20 +13,17 @@ import {
 export interface TabsOptions {
   /**
    * Beginning of the names of locks and channels. Set it if two apps on the same origin use the
-   * same session ids.
-   * @default 'isoloop'
+   * same session ids. Default: `isoloop`.
    */
   readonly scope?: string;
   /**
    * Maximum number of times that another tab continues a run after the leader's tab has ended. Each
-   * attempt costs at least one model request. With 0, no tab continues a run.
-   * @default 3
+   * attempt costs at least one model request. With 0, no tab continues a run. Default: 3.
    */
   readonly attempts?: number;
   /**
    * Maximum time without an answer from the leader, in milliseconds. After this time another tab
-   * takes over.
-   * @default 10_000
+   * takes over. Default: 10,000.
    */
   readonly stalledAfterMs?: number;
 }

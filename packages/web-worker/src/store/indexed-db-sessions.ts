@@ -44,7 +44,7 @@ export interface ImportOptions {
   readonly sessionId?: string;
   /**
    * Whether to delete an existing session with this id first. If false, the import is refused.
-   * @default false
+   * Default: false.
    */
   readonly replace?: boolean;
 }

@@ -7,16 +7,12 @@ import { DatabaseTimeout, openConnection } from './indexed-db-connection.ts';
 
 /** The database in IndexedDB, and how long to wait for it. */
 export interface IndexedDbStoreOptions {
-  /**
-   * Name of the database. Do not use the same name for other data.
-   * @default 'isoloop'
-   */
+  /** Name of the database. Do not use the same name for other data. Default: `isoloop`. */
   readonly database?: string;
   /**
    * Milliseconds that the store waits for the database to open, and for each read or write. Then
    * the operation rejects with `STORAGE_FAILED`, which is retryable. A database does not open while
-   * another tab holds an older version of it.
-   * @default 10_000
+   * another tab holds an older version of it. Default: 10,000.
    */
   readonly timeoutMs?: number;
 }

@@ -112,11 +112,11 @@ export interface ResponseOptions {
   readonly id: string;
   /** Time of creation in seconds since 1970. */
   readonly created: number;
-  /** Whether to show the model's thinking, as reasoning summaries. Default true. */
+  /** Whether to show the model's thinking, as reasoning summaries. Default: true. */
   readonly reasoning?: boolean;
   /**
    * Whether the text of the answer is one part of a message, and is sent only at the end. Use it
-   * for answers such as JSON, where the text of failed attempts must not be sent. Default false.
+   * for answers such as JSON, where the text of failed attempts must not be sent. Default: false.
    */
   readonly sendsWholeText?: boolean;
   /** Fields of the request to repeat. Default: the values of a request without them. */

@@ -9,8 +9,7 @@ import type { HookEventKey, HookOffer } from '../../wire/protocol.ts';
 export interface PageHooksOptions {
   /**
    * Maximum time of a handler that the agent waits for, in milliseconds. After this time the hook
-   * fails, and its `onError` applies.
-   * @default 30_000
+   * fails, and its `onError` applies. Default: 30,000.
    */
   readonly timeoutMs?: number;
 }
