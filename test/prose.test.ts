@@ -10,7 +10,7 @@ const violationsIn = (source: string, path = 'a.ts'): readonly string[] =>
 const violationsInMarkdown = (source: string): readonly string[] =>
   checkProse([markdownProse('a.md', source)]).violations;
 
-const long = Array.from({ length: maxWords + 1 }, () => 'word').join(' ');
+const long = Array.from({ length: maxWords + 1 }, () => 'be').join(' ');
 
 test('checkProse() reports a sentence over the limit with its line', () => {
   expect(violationsIn(`const a = 1;\n/** Short. ${long}. */\nconst b = 2;`)).toEqual([
@@ -34,7 +34,9 @@ test('sourceProse() treats each item of a list as a sentence', () => {
 
 test('sourceProse() counts a code span as one word and ignores the full stops in it', () => {
   const span = '`a very long span. With many words in it, and none of them counts here`';
-  expect(violationsIn(`/** Takes ${span} and ${span} and ${span}. */\nconst a = 1;`)).toEqual([]);
+  expect(
+    violationsIn(`/** Takes ${span}\n * and ${span}\n * and ${span}. */\nconst a = 1;`),
+  ).toEqual([]);
 });
 
 test.for([
@@ -45,6 +47,27 @@ test.for([
   expect(violationsIn(`/** ${sentence} */\nconst a = 1;`)).toEqual([
     expect.stringContaining(`a.ts:1: "${words}"`),
   ]);
+});
+
+test('checkProse() wants one form of a default in comments', () => {
+  const violation = 'a.ts:1: "Default 5": write "Default: …".';
+  expect(violationsIn('/** Number of attempts. Default 5. */\nrun();')).toEqual([violation]);
+  expect(violationsIn('/** Clock. Default `Date.now`. */\nrun();')).toHaveLength(1);
+  expect(violationsIn('/**\n * Number of attempts.\n * @default 5\n */\nrun();')).toHaveLength(1);
+  expect(violationsIn('/** Number of attempts. Default: 5. Default of `a`: 6. */\nrun();')).toEqual(
+    [],
+  );
+});
+
+test('checkProse() reports a line of a comment that is too wide, but not a long address', () => {
+  const words = Array.from({ length: 10 }, () => 'a long word').join(' ');
+  expect(violationsIn(`run();\n// Some words.\n// ${words}.`)).toContain(
+    'a.ts:3: A comment has at most 100 columns in a line.',
+  );
+  expect(violationsIn(`/**\n * A page:\n * https://example.com/${'a'.repeat(100)}\n */`)).toEqual(
+    [],
+  );
+  expect(violationsIn(`run('${'a'.repeat(120)}');`)).toEqual([]);
 });
 
 test('sourceProse() ignores code spans and examples', () => {

@@ -66,7 +66,7 @@ test('the reference shows inherited options with their defaults, without those t
   const limits = declarationOf('KernelLimits', '@isoloop/core/agent');
   const replyLength = memberGroupsOf(limits)[0]?.members.find(({ name }) => name === 'replyLength');
   expect(replyLength?.signature).toBe('replyLength?: number');
-  expect(replyLength?.text).toContain('Default: `1_000_000`.');
+  expect(replyLength?.text).toContain('Default: 1,000,000.');
 });
 
 test('the reference shows the head of a class, and takes a method’s text from its interface', () => {
@@ -87,9 +87,9 @@ test('a name that another package exports is on the page of that package only', 
   expect(found.map((item) => item.entry)).toEqual(['@isoloop/core/move']);
 });
 
-test('readDocComment() separates examples and adds the default to the text', () => {
+test('readDocComment() separates examples from the text', () => {
   expect(
-    readDocComment('Does it with {@link x}.\n\n@default 5\n@example\n```ts\nrun();\n```'),
+    readDocComment('Does it with {@link x}. Default: `5`.\n\n@example\n```ts\nrun();\n```'),
   ).toEqual({ text: 'Does it with `x`. Default: `5`.', examples: ['run();'] });
   expect(asParagraph('One of:\n\n- a\n- b\n  c')).toBe('One of: · a · b c');
 });

@@ -2,6 +2,8 @@
 export interface Prose {
   readonly path: string;
   readonly sentences: readonly Sentence[];
+  /** Numbers of the lines of comments that are longer than `maxColumns`. Default: none. */
+  readonly wideLines?: readonly number[];
 }
 
 export interface Sentence {
@@ -19,7 +21,13 @@ export interface ProseReport {
 /** Longest sentence, in words. A code span counts as one word. */
 export const maxWords = 25;
 
-/** Words that are hard to read, and British spellings. Each has a hint or a better word. */
+/** Longest line of a comment, in columns. */
+export const maxColumns = 100;
+
+/**
+ * Words that are hard to read, other forms of a default, and British spellings. Each has a hint or
+ * a better word.
+ */
 const avoided: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(?:gone|goes|go) on with\b/i, 'continue'],
   [/\bto be had\b/i, 'available'],
@@ -34,6 +42,7 @@ const avoided: readonly (readonly [pattern: RegExp, instead: string])[] = [
     /\b(?:normal|serial|organ|recogn|summar|initial|token)is(?:e[sd]?|ing|ation)\b/i,
     'American spelling',
   ],
+  [/@default\b|\bDefault (?:\d+|code\b|true\b|false\b)/, 'write "Default: …"'],
   [/\b(?:cancell(?:ed|ing)|catalogue|licence|centre)\b/i, 'American spelling'],
 ];
 
@@ -43,6 +52,10 @@ export function checkProse(files: readonly Prose[]): ProseReport {
   let sentences = 0;
   let words = 0;
   for (const file of files) {
+    for (const line of file.wideLines ?? [])
+      violations.push(
+        `${file.path}:${line}: A comment has at most ${maxColumns} columns in a line.`,
+      );
     for (const { text, line } of file.sentences) {
       const count = wordsOf(text);
       sentences += 1;

@@ -1,5 +1,5 @@
 import { parseSync, Visitor, type ESTree, type ParseResult } from 'vite';
-import { sentencesIn, type Prose } from './rules.ts';
+import { maxColumns, sentencesIn, type Prose } from './rules.ts';
 
 interface Text {
   readonly text: string;
@@ -17,6 +17,7 @@ export function sourceProse(path: string, source: string): Prose {
   const texts = [...joinedComments(comments, source), ...strings];
   return {
     path,
+    wideLines: wideLines(comments, source),
     sentences: texts.flatMap(({ text, start }) => {
       const line = source.slice(0, start).split('\n').length;
       return blocksOf(text)
@@ -24,6 +25,20 @@ export function sourceProse(path: string, source: string): Prose {
         .map((sentence) => ({ text: sentence, line }));
     }),
   };
+}
+
+/** Returns the lines of comments that are too long. A line with one word, such as a URL, is not. */
+function wideLines(comments: ParseResult['comments'], source: string): readonly number[] {
+  return comments.flatMap(({ start, end }) => {
+    const first = source.slice(0, start).split('\n');
+    const indent = first.at(-1)!;
+    // A comment after code is as long as the line of code allows.
+    if (indent.trim() !== '') return [];
+    const lines = source.slice(start - indent.length, end).split('\n');
+    return lines.flatMap((line, index) =>
+      line.length > maxColumns && /\S +\S+ +\S/.test(line) ? [first.length + index] : [],
+    );
+  });
 }
 
 /** Joins adjacent line comments to one text. */

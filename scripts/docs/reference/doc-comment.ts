@@ -1,19 +1,18 @@
 /** The parts of a documentation comment. */
 export interface DocComment {
-  /** The text as Markdown, with its default. */
+  /** The text as Markdown. */
   readonly text: string;
   readonly examples: readonly string[];
 }
 
-/** Reads a documentation comment without its stars. Knows `@example` and `@default`. */
+/** Reads a documentation comment without its stars. Knows `@example`. */
 export function readDocComment(comment: string): DocComment {
   const [main = '', ...tags] = comment.split(/^@(?=[a-z]+)/m);
   const examples: string[] = [];
-  let text = main.trim().replace(/\{@link ([^}]+)\}/g, '`$1`');
+  const text = main.trim().replace(/\{@link ([^}]+)\}/g, '`$1`');
   for (const tag of tags) {
     const [, name, content = ''] = /^([a-z]+)\s*([\s\S]*)$/.exec(tag.trim()) ?? [];
     if (name === 'example') examples.push(withoutFence(content));
-    if (name === 'default') text = `${text} Default: \`${content.replaceAll('`', '')}\`.`.trim();
   }
   return { text, examples };
 }
