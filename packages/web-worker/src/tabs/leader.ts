@@ -30,12 +30,13 @@ export class Leader {
   readonly #outcomes: Map<string, TabOutcome> = new Map();
 
   constructor(options: LeaderOptions) {
-    const { runs, post, hasPeers, onConflict } = options;
+    const { runs, feed, post, hasPeers, onConflict } = options;
     this.#options = options;
     this.runs = runs;
     runs.onConflict = onConflict;
-    runs.onEvents = (events, requestId, start) => {
-      if (hasPeers())
+    feed.onPublish = (events, requestId, start) => {
+      // A former leader follows another tab, and publishes the events of that tab.
+      if (!runs.isOver && hasPeers())
         post({ type: 'events', leaderId: runs.id, requestId, start, items: packEvents(events) });
     };
     this.takeover = new RunTakeover(options);

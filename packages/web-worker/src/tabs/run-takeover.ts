@@ -126,9 +126,9 @@ export class RunTakeover {
    * tabs know the new leader.
    */
   showEnd(): void {
-    const { feed, runs } = this.#options;
+    const { feed } = this.#options;
     const run = feed.activeRun;
-    if (this.#endToShow && run) runs.publish(endEvents(run.events, this.#endToShow), run.requestId);
+    if (this.#endToShow && run) feed.publish(endEvents(run.events, this.#endToShow), run.requestId);
     this.#endToShow = undefined;
   }
 
@@ -142,6 +142,8 @@ export class RunTakeover {
     const { memory } = runs.log;
     if (!memory) return feed.endActiveRun();
     const lastRun = await readLastRun(memory);
+    // Another tab leads now, and the feed has its events.
+    if (runs.isOver) return undefined;
     // If the log has no data of the run that readers see, its tab requests the run again.
     if (feed.activeRun?.requestId !== lastRun.requestId) feed.endActiveRun();
     const requestId = lastRun.requestId ?? crypto.randomUUID();
@@ -161,7 +163,7 @@ export class RunTakeover {
     this.#previousRun = { requestId, result: resultOrThrow(result), controller, messages };
     this.#previousRun.result.catch(() => {});
     runs.log.ended.add(requestId, result.message.id);
-    runs.publish(takeoverEvents(feed.activeRun?.events ?? [], lastRun.messages), requestId);
+    feed.publish(takeoverEvents(feed.activeRun?.events ?? [], lastRun.messages), requestId);
     this.#endToShow = result;
   }
 
@@ -186,7 +188,8 @@ export class RunTakeover {
       const stream = agent.stream(undefined, options);
       const { runs: earlierRuns } = runs.log.ended;
       await noteRun(memory, { requestId, runId, attempts, outputName, asker, earlierRuns }, true);
-      if (seenEvents.length) runs.publish(takeoverEvents(seenEvents, lastRun.messages), requestId);
+      if (seenEvents.length && !runs.isOver)
+        feed.publish(takeoverEvents(seenEvents, lastRun.messages), requestId);
       return runs.forward(stream, {
         requestId,
         controller,

@@ -43,6 +43,8 @@ interface ReaderChange {
  * requested. Keeps the events of the active run for readers that join later.
  */
 export class RunFeed {
+  /** Called with all published events. While this worker leads, sends them to the other tabs. */
+  onPublish: RunFeed['publish'] | undefined;
   #activeRun: ActiveRun | undefined;
   readonly #watchers: Set<(events: EventBatch) => void> = new Set();
   readonly #readings: Set<Reading> = new Set();
@@ -78,10 +80,11 @@ export class RunFeed {
     if (!this.#activeRun && batch.some(isRunStart))
       this.#activeRun = new ActiveRun(requestId, start);
     const run = this.#activeRun;
+    if (run?.requestId === requestId) this.#show(run, run.add(batch));
     // If the agent refuses a request, also during another run, only its own reader gets the events.
-    if (run?.requestId !== requestId) return this.#deliver(batch, requestId);
-    this.#show(run, run.add(batch));
-    if (run.hasEnded) this.endActiveRun();
+    else this.#deliver(batch, requestId);
+    if (run?.hasEnded) this.endActiveRun();
+    this.onPublish?.(batch, requestId, start);
   }
 
   /** Adds the events of the active run that another tab sent. `undefined`: no run is active. */

@@ -56,8 +56,9 @@ async function lostRun(): Promise<() => IndexedDbMemory> {
 test('the second of two concurrent requests to resume a run joins the run of the first request', async () => {
   const memoryOf = await lostRun();
   const told: string[] = [];
-  const runs = runsOf('once', memoryOf, { isShared: true });
-  runs.onEvents = (events) => void told.push(...events.map(({ type }) => type));
+  const feed = new RunFeed();
+  const runs = runsOf('once', memoryOf, { isShared: true, feed });
+  feed.onPublish = (events) => void told.push(...events.map(({ type }) => type));
   const resume = async (
     requestId: string,
   ): Promise<readonly [AgentResult | undefined, boolean]> => {

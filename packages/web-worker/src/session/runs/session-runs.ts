@@ -84,8 +84,6 @@ export const noTab = '';
 export class SessionRuns {
   /** Id of this leader for other tabs. A worker that leads again gets a new id. */
   readonly id: string = crypto.randomUUID();
-  /** Called with the events that readers get, to send them to other tabs. */
-  onEvents: ((events: EventBatch, requestId: string, start?: MessageStart) => void) | undefined;
   /**
    * Called when another worker has become the writer of the log. If tabs do not share the session,
    * the requests reject with `SESSION_CONFLICT` instead.
@@ -249,13 +247,6 @@ export class SessionRuns {
     void this.#localAgent.close();
   }
 
-  /** Publishes events to the readers of all tabs, while this worker leads. */
-  publish(events: EventBatch, requestId: string, start?: MessageStart): void {
-    if (this.#isOver) return;
-    this.#options.feed.publish(events, requestId, start);
-    this.onEvents?.(events, requestId, start);
-  }
-
   /**
    * Publishes the events of a run at the speed of its readers. Returns the run's result. If another
    * worker has become the writer of the log, stops leading, because the readers get the events of
@@ -276,9 +267,9 @@ export class SessionRuns {
       forwarding.onStart?.();
       for await (const batch of stream.batches()) {
         if (isShared && batch.some(isConflict)) this.#isOver = true;
-        if (this.#isOver) continue;
         if (start && batch[0]?.type === 'run-start') await this.#noteRun(note);
-        this.publish(withOffset(batch, offset), requestId, start);
+        if (this.#isOver) continue;
+        feed.publish(withOffset(batch, offset), requestId, start);
         start = undefined;
         forwarding.onShown?.();
         await feed.whenReady(requestId, controller.signal);
@@ -298,7 +289,7 @@ export class SessionRuns {
 
   /** Stores the data about a run that begins, unless the run that the log names is active. */
   async #noteRun(run: NotedRun): Promise<void> {
-    if (this.#notedRun) return;
+    if (this.#notedRun || this.#isOver) return;
     this.#notedRun = run;
     await this.log.note(run);
   }
