@@ -15,7 +15,10 @@ const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
   [
     'Scripts, demo, tests',
     prose(
-      ['{bench,demo,scripts,test}/**/*.{ts,tsx,mjs}', 'packages/*/test-support/**/*.ts'],
+      [
+        '{bench,demo,scripts,test}/**/*.{ts,tsx,mjs}',
+        'packages/*/{test-support,scenarios}/**/*.ts',
+      ],
       sourceProse,
     ),
   ],

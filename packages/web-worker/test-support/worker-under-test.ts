@@ -35,3 +35,10 @@ export function startWorker(): WorkerUnderTest {
       }),
   };
 }
+
+/** Reads a stream of events to its end. */
+export async function collect<T>(events: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const event of events) all.push(event);
+  return all;
+}

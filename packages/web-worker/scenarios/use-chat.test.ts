@@ -5,7 +5,7 @@ import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } f
 import { createElement, StrictMode, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PageFixtureOptions } from '../../test-support/page.ts';
+import type { PageFixtureOptions } from '../test-support/page.ts';
 
 type Chat = ReturnType<typeof useChat>;
 
@@ -16,7 +16,7 @@ interface Mounted {
 }
 
 function startWorker() {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

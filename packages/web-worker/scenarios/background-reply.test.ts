@@ -1,13 +1,10 @@
 import { ReActAgent } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/responses';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  BackgroundProvider,
-  lookTool,
-} from '../../../../test/provider-server/background-provider.ts';
-import { IndexedDbMemory } from './indexed-db-memory.ts';
-import { IndexedDbStore } from './indexed-db-store.ts';
-import { testDatabase } from '../../test-support/database.ts';
+import { BackgroundProvider, lookTool } from '../../../test/provider-server/background-provider.ts';
+import { IndexedDbMemory } from '../src/store/indexed-db-memory.ts';
+import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
+import { testDatabase } from '../test-support/database.ts';
 
 test('a new tab finds an unfinished background reply in IndexedDB and continues it instead of asking again', async () => {
   const provider = new BackgroundProvider();

@@ -3,8 +3,8 @@ import { hasApprovalResponse } from '@isoloop/core/stream';
 import { connectAgent, pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import type { UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PageFixtureOptions } from '../../test-support/page.ts';
-import { chatOver, type PlainChat } from '../../test-support/plain-chat.ts';
+import type { PageFixtureOptions } from '../test-support/page.ts';
+import { chatOver, type PlainChat } from '../test-support/plain-chat.ts';
 
 interface Connect extends PageFixtureOptions {
   /** Tools of this page. */
@@ -12,7 +12,7 @@ interface Connect extends PageFixtureOptions {
 }
 
 function startWorker(sessionId: string = crypto.randomUUID()) {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

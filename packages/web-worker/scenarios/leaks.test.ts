@@ -9,11 +9,11 @@ import {
 } from '@isoloop/web-worker';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { registry } from '../../../../test/left-behind/things.ts';
-import { extent } from '../../../../test/test-extent.ts';
-import { inspectFrame, inspectWorker, type Inspected } from '../../test-support/inspected.ts';
-import type { PageFixtureOptions } from '../../test-support/page.ts';
-import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
+import { registry } from '../../../test/left-behind/things.ts';
+import { extent } from '../../../test/test-extent.ts';
+import { inspectFrame, inspectWorker, type Inspected } from '../test-support/inspected.ts';
+import type { PageFixtureOptions } from '../test-support/page.ts';
+import { tabVersion, type TabMessage } from '../src/wire/tab-protocol.ts';
 
 const pageClasses = ['MessagePort', 'AbortController', 'AbortSignal', 'Worker', 'ReadableStream'];
 const sessionClasses = ['Session', 'DirectHost', 'SessionRuns', 'BroadcastChannel'];
@@ -86,7 +86,7 @@ async function measure(target: Inspected, classes: readonly string[]) {
 }
 
 const startWorker = (): Worker =>
-  new Worker(new URL('../../test-support/leaks.ts', import.meta.url), { type: 'module' });
+  new Worker(new URL('../test-support/leaks.ts', import.meta.url), { type: 'module' });
 
 const title = tool({
   name: 'title',

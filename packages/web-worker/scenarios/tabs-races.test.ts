@@ -1,9 +1,9 @@
 import { assistantMessage, textOf, type AgentResult } from '@isoloop/core';
 import { noUsage } from '@isoloop/core/model';
 import { expect, onTestFinished, test } from 'vitest';
-import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
-import { IndexedDbStore } from '../store/indexed-db-store.ts';
-import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
+import { IndexedDbMemory } from '../src/store/indexed-db-memory.ts';
+import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
+import { tabVersion, type TabMessage } from '../src/wire/tab-protocol.ts';
 import {
   cutOff,
   ends,
@@ -12,8 +12,8 @@ import {
   says,
   shown,
   startTabs,
-} from '../../test-support/tabs-under-test.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+} from '../test-support/tabs-under-test.ts';
+import { rolesOf } from '../../../test/roles-of.ts';
 
 const isOf =
   (session: string) =>

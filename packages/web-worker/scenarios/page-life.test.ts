@@ -17,7 +17,7 @@ test.for([
   async ([away, back, where]) => {
     const target = where === 'window' ? window : document;
     const sessionId = `life-${crypto.randomUUID()}`;
-    const worker = new Worker(new URL('../../test-support/tabs.ts', import.meta.url), {
+    const worker = new Worker(new URL('../test-support/tabs.ts', import.meta.url), {
       type: 'module',
     });
     onTestFinished(() => worker.terminate());

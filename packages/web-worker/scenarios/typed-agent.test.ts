@@ -4,10 +4,10 @@ import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import type { TypedAgents, TypedOptions } from '../../test-support/typed-worker.ts';
+import type { TypedAgents, TypedOptions } from '../test-support/typed-worker.ts';
 
 const start = (): Worker => {
-  const worker = new Worker(new URL('../../test-support/typed-worker.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test-support/typed-worker.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

@@ -1,6 +1,6 @@
-/// <reference path="../../../../test/mcp-server/provided-context.d.ts" />
+/// <reference path="../../../test/mcp-server/provided-context.d.ts" />
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { readStored } from '../../test-support/stored.ts';
+import { readStored } from '../test-support/stored.ts';
 
 /**
  * Runs the body of an async function in a page whose policy has no `unsafe-eval`. Returns the
@@ -29,7 +29,7 @@ async function runWithPolicy(module: string): Promise<unknown> {
   }
 }
 
-const packages = '../../../';
+const packages = '../../';
 const source = (name: string): string =>
   JSON.stringify(new URL(packages + name, import.meta.url).href);
 

@@ -8,12 +8,12 @@ import {
   claims,
   postedWith,
   type Posted,
-} from '../../../../test/claims/claims.ts';
-import { color, payments } from '../../../../test/claims/payments.ts';
-import { createMacrotasks } from '../wire/macrotask.ts';
-import { fromOutcome, protocol, type ChatRequest, type RunMessage } from '../wire/protocol.ts';
-import { serveSession } from './serve-session.ts';
-import { Sessions } from './sessions.ts';
+} from '../../../test/claims/claims.ts';
+import { color, payments } from '../../../test/claims/payments.ts';
+import { createMacrotasks } from '../src/wire/macrotask.ts';
+import { fromOutcome, protocol, type ChatRequest, type RunMessage } from '../src/wire/protocol.ts';
+import { serveSession } from '../src/worker/serve-session.ts';
+import { Sessions } from '../src/worker/sessions.ts';
 
 /** Opens a session as a worker does for a page, and posts what a page would post. */
 function openSession() {

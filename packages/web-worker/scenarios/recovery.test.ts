@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { indexedDbCells, type IndexedDbCell } from '../../../../test/recovery/indexed-db-cells.ts';
-import { extent } from '../../../../test/test-extent.ts';
-import { driveCell, pointsOf } from '../../test-support/recovery/drive-cell.ts';
+import { indexedDbCells, type IndexedDbCell } from '../../../test/recovery/indexed-db-cells.ts';
+import { extent } from '../../../test/test-extent.ts';
+import { driveCell, pointsOf } from '../test-support/recovery/drive-cell.ts';
 
 // Drives each possible cell of docs/recovery.md with real pages, workers, locks and IndexedDB. In
 // `npm test`, the failure comes at one event of the action, which differs between cells. In

@@ -33,7 +33,7 @@ const requests: Readonly<Record<string, (agent: RemoteAgent) => unknown>> = {
 
 function connect(): RemoteAgent {
   const sessionId = `unhandled-${crypto.randomUUID()}`;
-  const worker = new Worker(new URL('../../test-support/tabs.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test-support/tabs.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

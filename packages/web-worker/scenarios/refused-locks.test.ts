@@ -1,8 +1,8 @@
 import { textOf } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
-import { IndexedDbStore } from '../store/indexed-db-store.ts';
-import { cutOff, read, startTabs } from '../../test-support/tabs-under-test.ts';
+import { IndexedDbMemory } from '../src/store/indexed-db-memory.ts';
+import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
+import { cutOff, read, startTabs } from '../test-support/tabs-under-test.ts';
 
 /**
  * Ways in which a browser has no Web Locks. `leave for locks`: a request fails with SecurityError.

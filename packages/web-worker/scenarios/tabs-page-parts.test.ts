@@ -8,7 +8,7 @@ import {
   type RemoteAgent,
 } from '@isoloop/web-worker';
 import { expect, test } from 'vitest';
-import { read, startTabs } from '../../test-support/tabs-under-test.ts';
+import { read, startTabs } from '../test-support/tabs-under-test.ts';
 
 const outputs = (messages: readonly Msg[]): readonly unknown[] =>
   messages.flatMap(toolResultsOf).map(({ output }) => output);

@@ -1,8 +1,8 @@
 import { assistantMessage, userMessage } from '@isoloop/core';
 import { keywordMemory } from '@isoloop/recall';
 import { expect, test } from 'vitest';
-import { IndexedDbStore } from './indexed-db-store.ts';
-import { testDatabase } from '../../test-support/database.ts';
+import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
+import { testDatabase } from '../test-support/database.ts';
 
 test('tabs share a long-term memory in IndexedDB; it forgets a deleted session and can be cleared', async () => {
   const namespace = `user ${crypto.randomUUID()}`;

@@ -14,7 +14,7 @@ import type { UIMessage } from 'ai';
 import { createElement as h, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PageFixtureOptions } from '../../test-support/page.ts';
+import type { PageFixtureOptions } from '../test-support/page.ts';
 
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYPgPAAEDAQAIicLsAAAAAElFTkSuQmCC';
@@ -33,7 +33,7 @@ const draw = tool({
 });
 
 function connect(options: PageFixtureOptions): RemoteAgent {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());
@@ -172,7 +172,7 @@ test('assistant-ui asks for an approval and shows the call as denied, with the r
 });
 
 test('assistant-ui renders the chat of useAgentChat, and its approvals reach the agent', async () => {
-  const worker = new Worker(new URL('../../test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

@@ -1,9 +1,9 @@
 import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { expect, onTestFinished, test } from 'vitest';
-import type { TeamOptions } from '../../test-support/team-worker.ts';
+import type { TeamOptions } from '../test-support/team-worker.ts';
 
 function openTeam(sessionId: string, options: TeamOptions): RemoteAgent {
-  const url = new URL('../../test-support/team-worker.ts', import.meta.url);
+  const url = new URL('../test-support/team-worker.ts', import.meta.url);
   const worker = new Worker(url, { type: 'module' });
   onTestFinished(() => worker.terminate());
   return connectAgent(worker, { sessionId, timeoutMs: 120_000, options });

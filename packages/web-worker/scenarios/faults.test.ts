@@ -5,13 +5,13 @@ import {
   type FaultHost,
   type FaultScenario,
   type LifeReport,
-} from '../../../../test/faults/inject-faults.ts';
-import { faultScenarios } from '../../../../test/faults/fault-scenarios.ts';
+} from '../../../test/faults/inject-faults.ts';
+import { faultScenarios } from '../../../test/faults/fault-scenarios.ts';
 import { expect, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
-import type { FaultOrder } from '../../test-support/faults.ts';
-import { IndexedDbStore } from '../store/indexed-db-store.ts';
-import { testDatabase } from '../../test-support/database.ts';
+import { extent } from '../../../test/test-extent.ts';
+import type { FaultOrder } from '../test-support/faults.ts';
+import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
+import { testDatabase } from '../test-support/database.ts';
 
 /**
  * Runs each process of a scenario in its own worker. The page terminates the worker at the point
@@ -21,7 +21,7 @@ function workerHost({ name: scenario }: FaultScenario): FaultHost {
   const database = testDatabase();
   return {
     async live(witness, life) {
-      const worker = new Worker(new URL('../../test-support/faults.ts', import.meta.url), {
+      const worker = new Worker(new URL('../test-support/faults.ts', import.meta.url), {
         type: 'module',
       });
       try {

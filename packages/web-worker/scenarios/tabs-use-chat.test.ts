@@ -4,7 +4,7 @@ import { lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } f
 import { createElement, useEffect, type ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { startTabs } from '../../test-support/tabs-under-test.ts';
+import { startTabs } from '../test-support/tabs-under-test.ts';
 
 type Shown = ReturnType<typeof useChat>;
 

@@ -1,7 +1,7 @@
 import { textOf, type JsonValue } from '@isoloop/core';
 import { connectAgent, IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
 import { expect, onTestFinished, test } from 'vitest';
-import { cutOff, startTabs } from '../../test-support/tabs-under-test.ts';
+import { cutOff, startTabs } from '../test-support/tabs-under-test.ts';
 
 test('the leader and the next leader see that a session was renamed, replaced or deleted', async () => {
   const { open, sessionId } = startTabs();
@@ -73,7 +73,7 @@ test('a SharedWorker and a tab’s own worker share one session, whichever of th
   const own = tab.connect(['own']);
   await own.messages();
   const name = JSON.stringify({ id: crypto.randomUUID() });
-  const worker = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+  const worker = new SharedWorker(new URL('../test-support/tabs.ts', import.meta.url), {
     type: 'module',
     name,
   });

@@ -2,9 +2,14 @@ import { textOf, type JsonValue } from '@isoloop/core';
 import { connectAgent, type RemoteAgent } from '@isoloop/web-worker';
 import { expect, onTestFinished, test } from 'vitest';
 import { transfer, wrap } from 'comlink';
-import { ends, read, shown } from '../../test-support/tabs-under-test.ts';
-import { initialCredits, protocol, type PageMessage, type SessionApi } from '../wire/protocol.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { ends, read, shown } from '../test-support/tabs-under-test.ts';
+import {
+  initialCredits,
+  protocol,
+  type PageMessage,
+  type SessionApi,
+} from '../src/wire/protocol.ts';
+import { rolesOf } from '../../../test/roles-of.ts';
 
 interface Shared {
   readonly worker: string;
@@ -14,7 +19,7 @@ interface Shared {
 
 /** Opens a SharedWorker that ends with the test. Without this, it ends with the page. */
 function openShared(name: string): SharedWorker {
-  const shared = new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+  const shared = new SharedWorker(new URL('../test-support/tabs.ts', import.meta.url), {
     type: 'module',
     name,
   });
@@ -146,10 +151,10 @@ test('in a browser without SharedWorker each page starts a worker, and these wor
   const connect = (replies: JsonValue): RemoteAgent => {
     const worker =
       'SharedWorker' in globalThis
-        ? new SharedWorker(new URL('../../test-support/tabs.ts', import.meta.url), {
+        ? new SharedWorker(new URL('../test-support/tabs.ts', import.meta.url), {
             type: 'module',
           })
-        : new Worker(new URL('../../test-support/tabs.ts', import.meta.url), { type: 'module' });
+        : new Worker(new URL('../test-support/tabs.ts', import.meta.url), { type: 'module' });
     expect(worker).toBeInstanceOf(Worker);
     onTestFinished(() => (worker as Worker).terminate());
     return connectAgent(worker, {

@@ -1,14 +1,14 @@
-/// <reference path="../../../../test/provider-server/provided-context.d.ts" />
+/// <reference path="../../../test/provider-server/provided-context.d.ts" />
 import { connectAgent, IndexedDbStore, type RemoteAgent } from '@isoloop/web-worker';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import type { ModelAgents } from '../../test-support/models.ts';
-import { readStored } from '../../test-support/stored.ts';
-import { testDatabase } from '../../test-support/database.ts';
+import type { ModelAgents } from '../test-support/models.ts';
+import { readStored } from '../test-support/stored.ts';
+import { testDatabase } from '../test-support/database.ts';
 
 type Name = 'openai' | 'ai-sdk' | 'no-memory' | 'ai-sdk-no-memory';
 
 const startWorker = (): Worker => {
-  const worker = new Worker(new URL('../../test-support/models.ts', import.meta.url), {
+  const worker = new Worker(new URL('../test-support/models.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());
