@@ -1,27 +1,30 @@
-import { AgentError, misconfigured, invalidInput } from '../error/agent-error.ts';
-import type { AgentStatus } from '../event/agent-status.ts';
-import { KeptConversation } from '../message/conversation/conversation.ts';
-import type { Msg } from '../message/msg.ts';
-import { parseMessages } from '../message/validate-message.ts';
-import type { ToolSet } from '../tool/set/tool-set.ts';
-import { type SessionMemoryOptions, memoryOptions } from './session-memory-options.ts';
-import type { KeyValueStore, StoreFeatures } from './store/key-value-store.ts';
-import { suspendedNote } from './log/call-notes.ts';
-import { SyncedGroups } from './synced-groups.ts';
-import { recordsOf, type Flushes, type LogRecord, type LogNote } from './log/log-record.ts';
-import { replyStore } from './reply-store.ts';
-import { isStart } from './log/lost-start.ts';
-import { StoredLog, type FlushContext, type Log } from './log/stored-log.ts';
-import { shortId } from './log/session-keys.ts';
-import { deletedError } from './log/stored-head.ts';
-import { trackValues, valuesIn, type Values } from './log/session-values.ts';
-import { SessionFold } from './log/session-fold.ts';
-import type { SessionView } from './log/session-view.ts';
-import type { LogMemory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
-import { groupsKey, titleKey, valuesKey } from './store/storage-keys.ts';
+import { misconfigured, invalidInput, type AgentError } from '../error/agent-error.ts';
 import { checkOptions } from '../error/options/check-options.ts';
 import { oneOf, optional } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
+import type { AgentStatus } from '../event/agent-status.ts';
+import type { KeptConversation } from '../message/conversation/conversation.ts';
+import type { Msg } from '../message/msg.ts';
+import { parseMessages } from '../message/validate-message.ts';
+import type { ToolSet } from '../tool/set/tool-set.ts';
+import { DeletionGuard } from './deletion-guard.ts';
+import { LoadedSession } from './loaded-session.ts';
+import { suspendedNote } from './log/call-notes.ts';
+import type { FlushContext, Log, LogContent } from './log/log.ts';
+import { recordsOf, type Flushes, type LogNote, type LogRecord } from './log/log-record.ts';
+import { isStart } from './log/lost-start.ts';
+import type { SessionFold } from './log/session-fold.ts';
+import { shortId } from './log/session-keys.ts';
+import type { Values } from './log/session-values.ts';
+import type { SessionView } from './log/session-view.ts';
+import { deletedError } from './log/stored-head.ts';
+import { StoredLog } from './log/stored-log.ts';
+import type { LogMemory, ReplyStore, RunEnd, WriteOptions } from './memory.ts';
+import { OperationQueue } from './operation-queue.ts';
+import { replyStore } from './reply-store.ts';
+import { memoryOptions, type SessionMemoryOptions } from './session-memory-options.ts';
+import type { KeyValueStore, StoreFeatures } from './store/key-value-store.ts';
+import { titleKey } from './store/storage-keys.ts';
 
 /**
  * Keeps a conversation in a store, so that another process or a later visit continues it. The
@@ -49,23 +52,13 @@ export class SessionMemory implements LogMemory {
   readonly sessionId: string;
   /** Features of the store. `compareAndSet`: the store refuses a write of a second writer. */
   readonly features: StoreFeatures;
-  readonly keptConversation: KeptConversation = new KeptConversation();
+  readonly keptConversation: KeptConversation;
   /** The log of the session. A subclass may set another kind of log in its constructor. */
   protected log: Log;
   readonly #durability: 'step' | 'turn';
-  #fold: SessionFold | undefined;
-  readonly #values = trackValues({});
-  /** Tool groups of the agent that uses this memory. */
-  #groups: SyncedGroups | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
-  /** Records of removed messages that the log gets with the next records. */
-  #removals: readonly LogRecord[] = [];
-  /** Whether a run uses this memory, from `restore` until its end. */
-  #isInRun = false;
-  /** Whether the session was deleted, so that only a new message of a user can begin a new log. */
-  #refusesWrites = false;
-  /** Signal of the run that waits for `restore`. */
-  #readSignal: AbortSignal | undefined;
+  readonly #session = new LoadedSession();
+  readonly #guard = new DeletionGuard();
+  readonly #operations = new OperationQueue(() => this.#storedLog?.readAgain());
 
   /**
    * Throws `INVALID_INPUT` for a session id that is not a string, is blank or, percent-encoded,
@@ -90,6 +83,7 @@ export class SessionMemory implements LogMemory {
     this.features = store.features;
     const logOptions = { ...others, generateId, now, compactAfter };
     this.log = new StoredLog(store, sessionId, logOptions);
+    this.keptConversation = this.#session.conversation;
     this.#durability = durability;
   }
 
@@ -98,7 +92,7 @@ export class SessionMemory implements LogMemory {
    * the log's values. Earlier updates are then repeated on the log's values.
    */
   get state(): Values {
-    return this.#values.values;
+    return this.#session.values;
   }
 
   /** Number of writes to the log that this memory knows of. 0 before the first read. */
@@ -108,7 +102,7 @@ export class SessionMemory implements LogMemory {
 
   /** Number of messages in memory. 0 before the first read and after `unload`. */
   get loadedMessages(): number {
-    return this.#fold?.messages.length ?? 0;
+    return this.#session.fold?.messages.length ?? 0;
   }
 
   /** Rejects with `INVALID_MESSAGE`, and appends nothing, if a message is invalid. */
@@ -146,10 +140,8 @@ export class SessionMemory implements LogMemory {
       const fold = await this.#load();
       const ids = fold.messages.map(({ id }) => id).filter((id) => idSet.has(id));
       if (ids.length) records.unshift({ kind: 'truncate', ids });
-      if (later && !messages.length) {
-        this.#removals = [...this.#removals, ...records];
-        fold.add(records);
-      } else if (records.length) await this.#add(records, later);
+      if (later && !messages.length) this.#session.keepRemovals(records);
+      else if (records.length) await this.#add(records, later);
     });
   }
 
@@ -164,31 +156,14 @@ export class SessionMemory implements LogMemory {
   }
 
   restore(status: AgentStatus, tools: ToolSet, signal?: AbortSignal): Promise<void> {
-    const restoring = this.run(async () => {
-      await this.#restore(status, tools);
+    return this.#operations.runUntil(signal, async () => {
+      // Another process, such as the worker of another tab, may have continued the session.
+      const isOld = this.#session.fold && (await this.#storedLog?.hasChanged());
+      const fold = await (isOld ? this.#reload() : this.#load());
+      this.#session.restore(status, tools, fold);
       // Only a run has a signal.
-      if (!signal) return;
-      this.#refusesWrites = false;
-      this.#isInRun = true;
-    }).finally(() => {
-      if (this.#readSignal === signal) this.#readSignal = undefined;
+      if (signal) this.#guard.beginRun();
     });
-    this.#readSignal = signal;
-    return restoring;
-  }
-
-  async #restore(status: AgentStatus, tools: ToolSet): Promise<void> {
-    // Another process, such as the worker of another tab, may have continued the session.
-    const isOld = this.#fold && (await this.log.hasChanged?.());
-    const fold = await (isOld ? this.#reload() : this.#load());
-    status.calls.clear();
-    for (const [id, state] of fold.calls) status.calls.set(id, { ...state });
-    status.openRunId = fold.openRunId;
-    status.stoppedRunId = fold.stoppedRunId;
-    status.interrupted = fold.endReason === 'interrupted';
-    if (status.state !== this.state) this.#values.shareWith(status);
-    if (!this.#groups?.isOf(status)) this.#groups = new SyncedGroups(status, tools);
-    this.#groups.restore(fold.state[groupsKey]);
   }
 
   /** Returns the session's current state. The object changes with later appends and notes. */
@@ -221,9 +196,8 @@ export class SessionMemory implements LogMemory {
   flushes(): Promise<ReadonlyMap<string, readonly LogRecord[]>> {
     return this.run(async () => {
       (await this.#load()).checkWhole();
-      const { flushes } = this.log;
-      if (!flushes) throw unavailableError('checkpoints');
-      return flushes;
+      if (!this.#storedLog) throw unavailableError('checkpoints');
+      return this.#storedLog.flushes;
     });
   }
 
@@ -251,10 +225,11 @@ export class SessionMemory implements LogMemory {
    */
   claim({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
     return this.run(async () => {
-      this.#refusesWrites = false;
-      if (!this.log.claim) throw unavailableError('owner');
-      this.#setFold(await this.log.claim());
-      if (write) await this.#flush(true);
+      this.#guard.allowWrites();
+      const log = this.#storedLog;
+      if (!log) throw unavailableError('owner');
+      this.#session.load(await log.claim());
+      if (write) await this.#flush((context) => log.flush(context, true));
     });
   }
 
@@ -263,17 +238,17 @@ export class SessionMemory implements LogMemory {
    * reject with `SESSION_CONFLICT`.
    */
   release(): Promise<void> {
-    return this.run(async () => this.log.release?.());
+    return this.run(async () => this.#storedLog?.release());
   }
 
   flush(end?: RunEnd): Promise<void> {
     return this.run(async () => {
       try {
         if (end) await this.#end(end);
-        else if (this.#removals.length) await this.#addToLog([]);
+        else if (this.#session.removals.length) await this.#addToLog([]);
         await this.#flush();
       } finally {
-        if (end) this.#isInRun = false;
+        if (end) this.#guard.endRun();
       }
     });
   }
@@ -284,10 +259,9 @@ export class SessionMemory implements LogMemory {
    */
   unload({ above = 0 }: { readonly above?: number } = {}): Promise<void> {
     return this.run(async () => {
-      if (!this.#fold || this.#fold.messages.length <= above) return;
-      this.log.unload?.();
-      this.#fold = undefined;
-      this.keptConversation.drop();
+      if (this.loadedMessages <= above) return;
+      this.#storedLog?.unload();
+      this.#session.unload();
     });
   }
 
@@ -297,48 +271,72 @@ export class SessionMemory implements LogMemory {
    */
   checkDeleted(): Promise<boolean> {
     return this.run(async () => {
-      if (!this.#fold || !(await this.log.hasChanged?.())) return this.#refusesWrites;
-      await this.#reload();
-      return this.#refusesWrites || this.log.wasDeleted === true;
+      if (!this.#session.fold || !(await this.#storedLog?.hasChanged()))
+        return this.#guard.refusesWrites;
+      const content = await this.log.load();
+      this.#take(content);
+      return this.#guard.refusesWrites || content.wasDeleted === true;
     });
   }
 
   /** Refuses further writes with `SESSION_DELETED`, until a user's message begins a new run. */
   refuseWrites(): Promise<void> {
     return this.run(async () => {
-      this.#drop([]);
+      this.#drop();
     });
   }
 
   clear(): Promise<void> {
     return this.run(async () => {
       await this.log.clear();
-      this.#drop([]);
-      this.#refusesWrites = this.#isInRun;
+      this.#drop();
+      this.#guard.refuseRun();
     });
+  }
+
+  /** Runs one operation at a time, in call order. */
+  protected run<T>(operation: () => Promise<T>): Promise<T> {
+    return this.#operations.run(operation);
+  }
+
+  /** The log, if the store's reads do not lag. Only such a log notices other writers. */
+  get #storedLog(): StoredLog | undefined {
+    return this.log instanceof StoredLog ? this.log : undefined;
+  }
+
+  async #load(): Promise<SessionFold> {
+    return this.#session.fold ?? this.#reload();
+  }
+
+  async #reload(): Promise<SessionFold> {
+    return this.#take(await this.log.load());
+  }
+
+  /** Takes over what the log has. If the session was deleted, ends the active run. */
+  #take(content: LogContent): SessionFold {
+    const isEnded = content.wasDeleted && this.#guard.isInRun;
+    return isEnded ? this.#drop(content.stored) : this.#session.load(content);
   }
 
   /**
    * Drops the deleted session and what is pending, and refuses writes. `stored`: what the store has
    * in its place.
    */
-  #drop(stored: Flushes): SessionFold {
-    this.#refusesWrites = true;
-    this.log.drop?.();
-    this.#removals = [];
-    this.#values.clear();
-    return this.#setFold([...stored, []]);
+  #drop(stored: Flushes = []): SessionFold {
+    this.#guard.refuseWrites();
+    this.log.drop();
+    this.#session.clear();
+    return this.#session.load({ stored, pending: [] });
   }
 
   /**
    * Adds a note about the end of a run. A run that never began, such as a refused one, gets no
-   * note, and the removals that waited for its first write are dropped.
+   * note, and the removals that waited for its first write are undone.
    */
   async #end({ runId, reason, calls }: RunEnd): Promise<void> {
     if ((await this.#load()).openRunId === runId)
       return this.#addToLog([...suspendedNote(calls), { kind: 'run-end', runId, reason }]);
-    if (this.#removals.length) this.#fold = undefined;
-    this.#removals = [];
+    this.#session.undoRemovals();
   }
 
   async #add(records: readonly LogRecord[], later = false): Promise<void> {
@@ -347,89 +345,44 @@ export class SessionMemory implements LogMemory {
   }
 
   async #addToLog(records: readonly LogRecord[]): Promise<void> {
-    if (this.#refusesWrites && this.#isInRun) throw deletedError();
-    if (records.some(isStart)) this.#refusesWrites = false;
-    this.log.add([...this.#removals, ...records]);
-    this.#removals = [];
-    if (this.#fold) this.#fold.add(records);
-    else await this.#load();
-    for (const values of valuesIn(records)) this.#values.put(values);
+    this.#guard.check(records);
+    this.log.add([...this.#session.removals, ...records]);
+    this.#session.add(records);
+    if (!this.#session.fold) await this.#reload();
+    this.#session.putValues(records);
   }
 
-  async #flush(mustClaim = false): Promise<void> {
-    if (this.#refusesWrites) return this.#refuse();
-    if (!this.#fold && (this.#groups || this.#values.updates.length)) await this.#load();
+  async #flush(
+    write: (context: FlushContext) => Promise<void> = (context) => this.log.flush(context),
+  ): Promise<void> {
+    if (this.#guard.refusesWrites) return this.#refuse();
+    if (this.#session.needsLog) await this.#load();
     this.#noteState();
-    const context: FlushContext = {
-      fold: () => this.#fold,
-      onReread: (flushes) => {
-        if (this.log.wasDeleted && !flushes.at(-1)?.some(isStart)) this.#drop(flushes.slice(0, -1));
-        else this.#take(flushes);
-        if (this.#refusesWrites) throw deletedError();
+    await write({
+      fold: () => this.#session.fold,
+      onReread: (content) => {
+        if (content.wasDeleted && !content.pending.some(isStart)) this.#drop(content.stored);
+        else this.#take(content);
+        if (this.#guard.refusesWrites) throw deletedError();
         this.#noteState();
       },
-    };
-    await this.log.flush(context, mustClaim);
-    this.#values.forgetWritten();
+    });
+    this.#session.forgetWritten();
   }
 
   /** Drops the pending notes, with which no new log begins. A run learns so of the deletion. */
   async #refuse(): Promise<void> {
-    const flushes = await this.log.load();
-    this.#drop(flushes.slice(0, -1));
-    if (this.#isInRun || flushes.at(-1)?.length) throw deletedError();
+    const { stored, pending } = await this.log.load();
+    this.#drop(stored);
+    if (this.#guard.isInRun || pending.length) throw deletedError();
   }
 
-  /**
-   * Adds a note about the session's values and active tool groups, if they differ from the log's.
-   */
+  /** Adds notes about the session's values and tool groups that differ from the log's. */
   #noteState(): void {
-    const values = this.#values.changes(this.#fold?.state[valuesKey]);
-    const groups = this.#groups?.changes();
-    if (!values && !groups) return;
-    const state = {
-      ...(values && { [valuesKey]: values }),
-      ...(groups && { [groupsKey]: groups }),
-    };
-    const records = [{ kind: 'state', state } as const];
-    this.log.add(records);
-    this.#fold?.add(records);
-  }
-
-  async #load(): Promise<SessionFold> {
-    return this.#fold ?? this.#reload();
-  }
-
-  async #reload(): Promise<SessionFold> {
-    return this.#take(await this.log.load());
-  }
-
-  /** Takes over what the log has read. If the session was deleted, ends the active run. */
-  #take(flushes: Flushes): SessionFold {
-    const isEnded = this.#isInRun && this.log.wasDeleted;
-    return isEnded ? this.#drop(flushes.slice(0, -1)) : this.#setFold(flushes);
-  }
-
-  #setFold(flushes: Flushes): SessionFold {
-    const pending = flushes.at(-1) ?? [];
-    const fold = new SessionFold().load(flushes.slice(0, -1));
-    const values = fold.state[valuesKey];
-    this.#fold = fold.load([[...pending, ...this.#removals]]);
-    this.#values.load(values, new Set(valuesIn(pending)));
-    // It has the messages of the fold before.
-    this.keptConversation.drop();
-    return fold;
-  }
-
-  /** Runs one operation at a time, in call order. */
-  protected run<T>(operation: () => Promise<T>): Promise<T> {
-    // The run that waited for this read was aborted, and the read may never end.
-    if (this.#readSignal?.aborted) this.log.readAgain?.();
-    const result = this.#queue.then(operation).catch((error: unknown) => {
-      throw AgentError.from(error, 'STORAGE_FAILED');
-    });
-    this.#queue = result.catch(() => {});
-    return result;
+    const notes = this.#session.stateNotes();
+    if (!notes.length) return;
+    this.log.add(notes);
+    this.#session.fold?.add(notes);
   }
 }
 

@@ -1,3 +1,4 @@
+export type { FlushContext, Log, LogContent } from './log.ts';
 export { checkRecords, recordsOf } from './log-record.ts';
 export type { Flushes, LogNote, LogRecord } from './log-record.ts';
 export { changedError, levelWidth } from './log-write.ts';
@@ -8,7 +9,6 @@ export type { SealedText } from './seal.ts';
 export { SessionFold } from './session-fold.ts';
 export { makeRef, shortId, suffixOf, turnIdOf } from './session-keys.ts';
 export type { SessionKeys } from './session-keys.ts';
-export type { FlushContext, Log } from './stored-log.ts';
 export { SessionStore } from './session-store.ts';
 export type { CachedBatches } from './session-store.ts';
 export type { SessionView } from './session-view.ts';

@@ -19,7 +19,7 @@ interface BatchContent extends HeadWriter {
 }
 
 /** One batch of records, and the head that names it. */
-interface LogWrite extends SealedBatch {
+export interface LogWrite extends SealedBatch {
   readonly batch: Batch;
   readonly head: Head;
   /** The head as it is stored. */
@@ -50,7 +50,7 @@ export function makeWrite(
 }
 
 /** A log in a store, as a program has read it. */
-interface KnownLog {
+interface ReadLog {
   /** Text of the head in the store. */
   readonly text: string | undefined;
   readonly head: Head | undefined;
@@ -63,7 +63,7 @@ interface KnownLog {
  */
 export async function replaceLog(
   store: SessionStore,
-  { text, head, batches }: KnownLog,
+  { text, head, batches }: ReadLog,
   { records, ownership }: Pick<BatchContent, 'records' | 'ownership'>,
 ): Promise<void> {
   const replaces = [...batches.keys()];
@@ -71,8 +71,20 @@ export async function replaceLog(
   const headWriter = { writerId: shortId(), title, ownership, generateId: shortId, now: Date.now };
   const { entries, headText } = makeWrite(store, head, { ...headWriter, records, replaces });
   if (!(await store.write(entries, headText, text))) throw changedError();
-  // In a store without `compareAndSet`, a reader may still see the head before.
-  await store.deleteBatches([...(store.detectsWriters ? replaces : []), ...replacedBy(batches)]);
+  await store.deleteBatches(deletableAfter(store, batches));
+}
+
+/**
+ * Returns the batches to delete after a snapshot has replaced all of `batches`. Without
+ * `compareAndSet`, a reader may still see an older head and needs the batches that it names. In such
+ * a store, returns only the batches that an earlier snapshot replaced.
+ */
+export function deletableAfter(
+  store: SessionStore,
+  batches: ReadonlyMap<string, Batch>,
+): readonly string[] {
+  const newlyReplaced = store.detectsWriters ? batches.keys() : [];
+  return [...newlyReplaced, ...replacedBy(batches)];
 }
 
 /** Returns the error for a session that another writer has changed during an operation. */

@@ -11,8 +11,8 @@ import {
   SessionStore,
   shortId,
   type FlushContext,
-  type Flushes,
   type Log,
+  type LogContent,
   type LogRecord,
   type Ownership,
 } from '@isoloop/core/log';
@@ -148,7 +148,7 @@ export class BranchLog implements Log {
    * `INVALID_INPUT` if the echo belongs to another session, or `SESSION_MOVED` if the session
    * belongs to another place.
    */
-  async load(): Promise<Flushes> {
+  async load(): Promise<LogContent> {
     if (this.#refusal && this.#isInForce(this.#refusal)) throw this.#refusal.error;
     if (!this.#isLoaded) {
       if (this.#clientEcho === undefined) await this.#begin();
@@ -156,8 +156,8 @@ export class BranchLog implements Log {
     }
     this.#isLoaded = true;
     if (!this.#options.isMoving) checkNotMoved(this.#branch?.head);
-    const flushes = this.#branch ? flushesOf(this.#branch) : [];
-    return [...flushes, [...this.#newRecords]];
+    const stored = this.#branch ? flushesOf(this.#branch) : [];
+    return { stored, pending: [...this.#newRecords] };
   }
 
   async flush(context: FlushContext): Promise<void> {
