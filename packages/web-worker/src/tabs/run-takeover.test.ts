@@ -1,5 +1,18 @@
-import { textOf, type AgentEvent } from '@isoloop/core';
+import {
+  MemoryStore,
+  ReActAgent,
+  SessionMemory,
+  textOf,
+  userMessage,
+  type AgentEvent,
+} from '@isoloop/core';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
+import { SessionPages } from '../session/page/session-pages.ts';
+import { RunFeed } from '../session/runs/run-feed.ts';
+import { SessionRuns } from '../session/runs/session-runs.ts';
+import { tabSettings } from '../session/tab-options.ts';
+import { RunTakeover } from './run-takeover.ts';
 import {
   cutOff,
   ends,
@@ -182,4 +195,57 @@ test('a tab with the model key continues the run; if only a tab without the key 
     error: { code: 'CREDENTIALS_REQUIRED', message: 'Enter your key.' },
   });
   await expect(keyless.call()).rejects.toMatchObject({ code: 'CREDENTIALS_REQUIRED' });
+});
+
+test('a tab that loses the lead while it reads an interrupted run leaves the next leader’s run alone', async () => {
+  let [onRead, open] = [(): void => {}, (): void => {}];
+  const read = new Promise<void>((resolve) => (onRead = resolve));
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  class HeldMemory extends SessionMemory {
+    override async view() {
+      onRead();
+      await opened;
+      return super.view();
+    }
+  }
+  const memory = new HeldMemory(new MemoryStore(), 's');
+  await memory.note([{ kind: 'run-begin', runId: 'cut' }]);
+  await memory.append([userMessage('go')]);
+  const feed = new RunFeed();
+  const model = new ScriptedModel([]);
+  const runs = new SessionRuns({
+    factory: () => new ReActAgent({ name: 'a', sessionId: 's', model, memory }),
+    agentName: undefined,
+    sessionId: 's',
+    options: {},
+    pages: new SessionPages(),
+    previousClosed: undefined,
+    isShared: true,
+    takesOver: true,
+    feed,
+    outputs: {},
+  });
+  const takeover = new RunTakeover({
+    runs,
+    takesOver: true,
+    tabs: tabSettings(undefined)!,
+    feed,
+    outputs: {},
+    whenPagesKnown: () => Promise.resolve(),
+  });
+  await read;
+  await runs.stepDown();
+  const start: AgentEvent = {
+    type: 'run-start',
+    runId: 'next',
+    sessionId: 's',
+    seq: 1,
+    iteration: 0,
+    agentPath: ['a'],
+    at: 0,
+  };
+  feed.catchUp({ requestId: 'next', start: {}, items: [start] });
+  open();
+  await takeover.ready;
+  expect(feed.activeRun?.requestId).toBe('next');
 });
