@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
+import { formatVersion } from '../packages/core/src/memory/log/stored/stored-batch.ts';
 import { MemoryStore, ReActAgent, SessionMemory, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { root } from './root.ts';

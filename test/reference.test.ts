@@ -3,7 +3,7 @@ import { parseSync, Visitor } from 'vite';
 import { expect, test } from 'vitest';
 import { copyVersion } from '../packages/core/src/memory/move/session-place.ts';
 import { recordFields } from '../packages/core/src/memory/log/log-record.ts';
-import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
+import { formatVersion } from '../packages/core/src/memory/log/stored/stored-batch.ts';
 import { keyPrefix } from '../packages/core/src/memory/store/storage-keys.ts';
 import { rateKeyPrefix } from '../packages/guards/src/counters/rate-limit.ts';
 import { spendKeyPrefix } from '../packages/guards/src/counters/spend-cap.ts';

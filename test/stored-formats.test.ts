@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, textOf, tool } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { formatVersion } from '../packages/core/src/memory/log/stored-batch.ts';
+import { formatVersion } from '../packages/core/src/memory/log/stored/stored-batch.ts';
 import { root } from '../scripts/root.ts';
 
 const folder = `${root}/test/fixtures/stored-formats`;

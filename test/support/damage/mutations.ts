@@ -1,6 +1,6 @@
 import { randomOf } from '../../random-of.ts';
-import { seal } from '../../../packages/core/src/memory/log/seal.ts';
-import { formatVersion } from '../../../packages/core/src/memory/log/stored-batch.ts';
+import { seal } from '../../../packages/core/src/memory/log/stored/seal.ts';
+import { formatVersion } from '../../../packages/core/src/memory/log/stored/stored-batch.ts';
 
 /** Stored values by key. */
 export type Values = ReadonlyMap<string, string>;

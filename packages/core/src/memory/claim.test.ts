@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { userMessage, textOf } from '../message/msg.ts';
 import { listSessions } from './list-sessions.ts';
-import { parseHead } from './log/stored-head.ts';
+import { parseHead } from './log/stored/stored-head.ts';
 import { SessionMemory } from './session-memory.ts';
 import { MemoryStore } from './store/memory-store.ts';
 

@@ -5,7 +5,7 @@ import type { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, type Msg } from '../message/msg.ts';
 import { idsOf, message } from '../../../../test/support/messages.ts';
 import { SessionFold } from './log/session-fold.ts';
-import { formatVersion } from './log/stored-batch.ts';
+import { formatVersion } from './log/stored/stored-batch.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { repairSession } from './repair-session.ts';

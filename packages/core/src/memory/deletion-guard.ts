@@ -1,6 +1,6 @@
 import type { Flushes } from './log/log-record.ts';
 import { isStart } from './log/lost-start.ts';
-import { deletedError } from './log/stored-head.ts';
+import { deletedError } from './log/stored/stored-head.ts';
 
 /**
  * Refuses writes after the session was deleted, until a new message of a user begins a new log. A

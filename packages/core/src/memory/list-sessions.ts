@@ -3,7 +3,7 @@ import { checkOptions } from '../error/options/check-options.ts';
 import { func, optional, string } from '../error/options/kinds.ts';
 import type { OptionTable } from '../error/options/option-table.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
-import { parseHead } from './log/stored-head.ts';
+import { parseHead } from './log/stored/stored-head.ts';
 import { keyPrefix } from './store/storage-keys.ts';
 
 /** A session as `listSessions` returns it. */

@@ -1,8 +1,8 @@
 import { misconfigured, type AgentError } from '../error/agent-error.ts';
-import { replaceLog } from './log/log-write.ts';
-import { SessionStore } from './log/session-store.ts';
+import { replaceLog } from './log/stored/log-write.ts';
+import { SessionStore } from './log/stored/session-store.ts';
 import { SessionFold } from './log/session-fold.ts';
-import { flushesOf } from './log/stored-batch.ts';
+import { flushesOf } from './log/stored/stored-batch.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 
 /**

@@ -6,7 +6,7 @@ import { idsOf, message } from '../../../../test/support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
 import { weakStore } from '../../../../test/support/weak-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
-import { formatVersion } from './log/stored-batch.ts';
+import { formatVersion } from './log/stored/stored-batch.ts';
 import { SessionMemory } from './session-memory.ts';
 
 const later = formatVersion + 1;

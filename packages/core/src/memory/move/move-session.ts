@@ -4,7 +4,7 @@ import { func, object, oneOf, optional, withMethod } from '../../error/options/k
 import type { OptionTable } from '../../error/options/option-table.ts';
 import { checkId } from '../../error/options/check-id.ts';
 import { sleepFor } from '../../wait/timer.ts';
-import { checkNotMoved } from '../log/stored-head.ts';
+import { checkNotMoved } from '../log/stored/stored-head.ts';
 import type { OwnerChange, SessionCopy, SessionPlace } from './session-place.ts';
 
 const runningText =

@@ -1,12 +1,12 @@
 import { misconfigured } from '../../error/agent-error.ts';
 import type { Awaitable } from '../../event/hook.ts';
 import type { LogRecord } from '../log/log-record.ts';
-import { replaceLog } from '../log/log-write.ts';
-import { SessionStore } from '../log/session-store.ts';
+import { replaceLog } from '../log/stored/log-write.ts';
+import { SessionStore } from '../log/stored/session-store.ts';
 import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
-import { flushesOf } from '../log/stored-batch.ts';
-import type { Ownership } from '../log/stored-head.ts';
+import { flushesOf } from '../log/stored/stored-batch.ts';
+import type { Ownership } from '../log/stored/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 
 /** A session as a store has it, for a program that moves it. */

@@ -1,5 +1,5 @@
 import type { LogRecord } from '../log/log-record.ts';
-import type { Ownership } from '../log/stored-head.ts';
+import type { Ownership } from '../log/stored/stored-head.ts';
 
 export const copyFormat = 'isoloop-session';
 export const copyVersion = 5;

@@ -5,7 +5,7 @@ import type { Msg } from '../../message/msg.ts';
 import { checkRecords, type LogRecord } from '../log/log-record.ts';
 import { SessionFold } from '../log/session-fold.ts';
 import type { SessionView } from '../log/session-view.ts';
-import { checkNotMoved, type Ownership } from '../log/stored-head.ts';
+import { checkNotMoved, type Ownership } from '../log/stored/stored-head.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { signatureKey } from '../store/storage-keys.ts';
 import { checkNotOlder, endedCallsBefore, endedCallsKey } from './ended-calls.ts';

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError } from '../../../error/agent-error.ts';
 import type { Ownership } from './stored-head.ts';
 
 /** A writer's claim to own the session. A later claim of another writer ends it. */

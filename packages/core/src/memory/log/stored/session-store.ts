@@ -1,6 +1,6 @@
-import { AgentError } from '../../error/agent-error.ts';
-import type { Entry, KeyValueStore } from '../store/key-value-store.ts';
-import { splitValue } from '../store/split-value.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import type { Entry, KeyValueStore } from '../../store/key-value-store.ts';
+import { splitValue } from '../../store/split-value.ts';
 import { seal } from './seal.ts';
 import { SessionKeys, suffixOf, versionOf } from './session-keys.ts';
 import {

@@ -1,4 +1,4 @@
-import { AgentError } from '../../error/agent-error.ts';
+import { AgentError } from '../../../error/agent-error.ts';
 import { formatVersion, parseSealed } from './stored-batch.ts';
 
 /** Who may write a session. The head of the log has this record. */

@@ -1,9 +1,9 @@
-import { AgentError } from '../../error/agent-error.ts';
-import type { LogRecord } from './log-record.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import type { LogRecord } from '../log-record.ts';
 import { seal } from './seal.ts';
 import { makeRef, shortId } from './session-keys.ts';
 import type { SealedBatch, SessionStore } from './session-store.ts';
-import { SessionFold } from './session-fold.ts';
+import { SessionFold } from '../session-fold.ts';
 import { formatVersion, replacedBy, type Batch } from './stored-batch.ts';
 import { fullLevels, nextHead, addToLevels, type Head, type HeadWriter } from './stored-head.ts';
 

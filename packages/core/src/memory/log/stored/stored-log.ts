@@ -1,10 +1,10 @@
-import { AgentError } from '../../error/agent-error.ts';
-import type { SessionMemoryOptions } from '../session-memory-options.ts';
-import { maxAttempts, backOff } from '../store/back-off.ts';
-import type { KeyValueStore } from '../store/key-value-store.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import type { SessionMemoryOptions } from '../../session-memory-options.ts';
+import { maxAttempts, backOff } from '../../store/back-off.ts';
+import type { KeyValueStore } from '../../store/key-value-store.ts';
 import { KnownLog } from './known-log.ts';
-import type { FlushContext, Log, LogContent } from './log.ts';
-import type { LogRecord } from './log-record.ts';
+import type { FlushContext, Log, LogContent } from '../log.ts';
+import type { LogRecord } from '../log-record.ts';
 import { makeWrite } from './log-write.ts';
 import { PendingRecords } from './pending-records.ts';
 import { SessionStore } from './session-store.ts';

@@ -1,7 +1,7 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { isObjectOrArray } from '../../message/json.ts';
-import { joinValue } from '../store/split-value.ts';
-import type { Flushes, LogRecord } from './log-record.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { isObjectOrArray } from '../../../message/json.ts';
+import { joinValue } from '../../store/split-value.ts';
+import type { Flushes, LogRecord } from '../log-record.ts';
 import { checkSeal } from './seal.ts';
 import { suffixOf, type SessionKeys } from './session-keys.ts';
 import type { Head, Ownership } from './stored-head.ts';

@@ -1,8 +1,8 @@
-import { AgentError } from '../../error/agent-error.ts';
-import { reportFailure } from '../../error/report-failure.ts';
-import type { SessionMemoryOptions } from '../session-memory-options.ts';
-import type { LogContent } from './log.ts';
-import type { LogRecord } from './log-record.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { reportFailure } from '../../../error/report-failure.ts';
+import type { SessionMemoryOptions } from '../../session-memory-options.ts';
+import type { LogContent } from '../log.ts';
+import type { LogRecord } from '../log-record.ts';
 import { deletableAfter, type LogWrite } from './log-write.ts';
 import { RestartableReads } from './restartable-reads.ts';
 import { newestSnapshot, type SessionStore } from './session-store.ts';

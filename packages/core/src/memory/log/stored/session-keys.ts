@@ -1,4 +1,4 @@
-import { encodeForKey, keyPrefix, valueKeys } from '../store/storage-keys.ts';
+import { encodeForKey, keyPrefix, valueKeys } from '../../store/storage-keys.ts';
 
 /**
  * Maximum length of a percent-encoded session id. Cloudflare KV limits keys to 512 bytes, and the

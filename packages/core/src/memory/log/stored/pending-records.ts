@@ -1,5 +1,5 @@
-import type { LogRecord } from './log-record.ts';
-import { newStartOf } from './lost-start.ts';
+import type { LogRecord } from '../log-record.ts';
+import { newStartOf } from '../lost-start.ts';
 
 /** A write of a batch whose outcome is unknown. */
 interface UnsureWrite {
