@@ -13,7 +13,7 @@ interface Tried extends FaultReport {
 }
 
 const runs: readonly (readonly [project: string, file: string])[] = [
-  ['node', 'packages/core/src/memory/killed-hosts.test.ts'],
+  ['node', 'packages/core/src/memory/scenarios/killed-hosts.test.ts'],
   ['browser', 'packages/web-worker/scenarios/faults.test.ts'],
   ['workerd', 'packages/edge/src/durable/faults.test.ts'],
 ];

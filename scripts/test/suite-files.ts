@@ -81,7 +81,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     // Failures at every step, random damage, patterns over long texts, real waits.
     costly: [
       'test/scenarios/{unused-cost.node,recovery-matrix}.test.ts',
-      'packages/core/src/memory/{damage-fuzz,killed-hosts}.test.ts',
+      'packages/core/src/memory/scenarios/{damage-fuzz,killed-hosts}.test.ts',
       'packages/guards/src/pii/{pii-time.node,pii-stream,written-around}.test.ts',
       'packages/core/src/model/responses/background.test.ts',
     ],

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
 import * as vitest from 'vitest';
-import type { Msg } from '../message/msg.ts';
+import { expect, test } from 'vitest';
+import { type Msg, assistantMessage, userMessage } from '../message/msg.ts';
 import { memoryConformance } from '../testing/memory-conformance.ts';
 import { idsOf, message } from '../../../../test/support/messages.ts';
 import type { KeyValueStore } from './store/key-value-store.ts';
@@ -251,3 +251,21 @@ async function edit(store: KeyValueStore, part: string, from: string, to: string
   expect(value).toContain(from);
   await store.set(key, (value ?? '').replace(from, to));
 }
+
+test('a message that rewrite() stores in place of others is read immediately', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  await memory.append([userMessage('Hi', { id: 'q' }), assistantMessage('No.', { id: 'old' })]);
+  await memory.rewrite(['old'], [assistantMessage('Yes.', { id: 'new' })]);
+  expect((await memory.read()).map(({ id }) => id)).toEqual(['q', 'new']);
+});
+
+test('replace() replaces a message in its place', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  await memory.append([message('1'), message('2'), message('3')]);
+  await memory.replace(userMessage('other', { id: '2' }));
+  const read = await new SessionMemory(store, 's').read();
+  expect(idsOf(read)).toEqual(['1', '2', '3']);
+  expect(read[1]?.content).toEqual([{ type: 'text', text: 'other' }]);
+  await expect(memory.replace(message('4'))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+});

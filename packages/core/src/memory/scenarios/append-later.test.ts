@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Middleware } from '../agent/middleware.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import { createMessage, textOf } from '../message/msg.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { MemoryStore } from './store/memory-store.ts';
-import { SessionMemory } from './session-memory.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { createMessage, textOf } from '../../message/msg.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { MemoryStore } from '../store/memory-store.ts';
+import { SessionMemory } from '../session-memory.ts';
 
 /** A store that counts the writes of the log: one for each new head. */
 class CountingStore extends MemoryStore {

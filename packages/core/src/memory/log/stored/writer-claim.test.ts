@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { userMessage, textOf } from '../message/msg.ts';
-import { listSessions } from './list-sessions.ts';
-import { parseHead } from './log/stored/stored-head.ts';
-import { SessionMemory } from './session-memory.ts';
-import { MemoryStore } from './store/memory-store.ts';
+import { userMessage, textOf } from '../../../message/msg.ts';
+import { listSessions } from '../../list-sessions.ts';
+import { parseHead } from './stored-head.ts';
+import { SessionMemory } from '../../session-memory.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
 
 const conflict = { code: 'SESSION_CONFLICT', retryable: true };
 

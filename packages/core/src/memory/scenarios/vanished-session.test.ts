@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import type { LogRecord } from './log/log-record.ts';
-import { SessionMemory } from './session-memory.ts';
-import type { KeyValueStore } from './store/key-value-store.ts';
-import { MemoryStore } from './store/memory-store.ts';
+import { historyFaults } from '../../../../../test/support/history-faults.ts';
+import { assistantMessage, toolMessage, userMessage } from '../../message/msg.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import type { LogRecord } from '../log/log-record.ts';
+import { SessionMemory } from '../session-memory.ts';
+import type { KeyValueStore } from '../store/key-value-store.ts';
+import { MemoryStore } from '../store/memory-store.ts';
 
 type Evict = () => Promise<void>;
 

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import type { LogNote } from './log/log-record.ts';
-import { MemoryStore } from './store/memory-store.ts';
-import { SessionMemory } from './session-memory.ts';
-import type { Msg } from '../message/msg.ts';
+import { extent } from '../../../../../test/test-extent.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import type { LogNote } from '../log/log-record.ts';
+import { MemoryStore } from '../store/memory-store.ts';
+import { SessionMemory } from '../session-memory.ts';
+import type { Msg } from '../../message/msg.ts';
 import {
   injectFaults,
   localHost,
   spreadPoints,
   type FaultScenario,
-} from '../../../../test/faults/inject-faults.ts';
-import { faultScenarios } from '../../../../test/faults/fault-scenarios.ts';
-import type { MortalProcess } from '../../../../test/faults/mortal-process.ts';
-import { randomOf } from '../../../../test/random-of.ts';
-import { weakStore } from '../../../../test/support/weak-store.ts';
+} from '../../../../../test/faults/inject-faults.ts';
+import { faultScenarios } from '../../../../../test/faults/fault-scenarios.ts';
+import type { MortalProcess } from '../../../../../test/faults/mortal-process.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
+import { weakStore } from '../../../../../test/support/weak-store.ts';
 
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 

@@ -1,19 +1,16 @@
 import { expect, test } from 'vitest';
-import { Agent } from '../agent/agent.ts';
-import { attach } from '../event/readers/attach.ts';
+import { Agent } from '@isoloop/core/agent';
+import { attach } from '../../packages/core/src/event/readers/attach.ts';
 import { inMemoryCounters, rateLimit } from '@isoloop/guards';
-import { returnToCheckpoint } from '../state/checkpoints.ts';
-import { largeResultStore } from '../results/large/large-result-store.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
+import { returnToCheckpoint } from '@isoloop/core/state';
+import { largeResultStore } from '../../packages/core/src/results/large/large-result-store.ts';
+import { ReActAgent, userMessage, SessionMemory, MemoryStore } from '@isoloop/core';
 import { keywordMemory, keywordRetriever } from '@isoloop/recall';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { userMessage } from '../message/msg.ts';
-import { EchoMemory } from '../../../edge/src/kv/log/echo-memory.ts';
-import { endpointPlace } from './move/endpoint-place.ts';
-import { storePlace } from './move/store-place.ts';
-import { repairSession } from './repair-session.ts';
-import { SessionMemory } from './session-memory.ts';
-import { MemoryStore } from './store/memory-store.ts';
+import { ScriptedModel } from '@isoloop/core/testing';
+import { EchoMemory } from '../../packages/edge/src/kv/log/echo-memory.ts';
+import { endpointPlace } from '../../packages/core/src/memory/move/endpoint-place.ts';
+import { storePlace } from '../../packages/core/src/memory/move/store-place.ts';
+import { repairSession } from '@isoloop/core/memory';
 
 /** What a program passes if it has no id: the value, and how an error names it. */
 const noIds: readonly (readonly [value: unknown, name: string])[] = [

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { weakStore } from '../../../../test/support/weak-store.ts';
-import type { AgentError } from '../error/agent-error.ts';
-import { assistantMessage, toolMessage, type Msg } from '../message/msg.ts';
-import { idsOf, message } from '../../../../test/support/messages.ts';
-import { SessionFold } from './log/session-fold.ts';
-import { formatVersion } from './log/stored/stored-batch.ts';
-import { MemoryStore } from './store/memory-store.ts';
-import { listSessions } from './list-sessions.ts';
-import { repairSession } from './repair-session.ts';
-import { SessionMemory } from './session-memory.ts';
+import { historyFaults } from '../../../../../test/support/history-faults.ts';
+import { weakStore } from '../../../../../test/support/weak-store.ts';
+import type { AgentError } from '../../error/agent-error.ts';
+import { assistantMessage, toolMessage, type Msg } from '../../message/msg.ts';
+import { idsOf, message } from '../../../../../test/support/messages.ts';
+import { SessionFold } from '../log/session-fold.ts';
+import { formatVersion } from '../log/stored/stored-batch.ts';
+import { MemoryStore } from '../store/memory-store.ts';
+import { listSessions } from '../list-sessions.ts';
+import { repairSession } from '../repair-session.ts';
+import { SessionMemory } from '../session-memory.ts';
 
 const headKey = 's:s:head';
 
@@ -316,3 +316,53 @@ test('SessionFold closes all tool calls that may have lost results, after severa
   ]);
   expect(idsOf(fold.messages)).toEqual(['asks a', 'lost a', 'q', 'asks b', 'lost b', 'end']);
 });
+
+const damages: readonly (readonly [
+  name: string,
+  damage: (store: MemoryStore, key: string) => Promise<void>,
+])[] = [
+  ['not JSON', (store, key) => store.set(key, '{')],
+  ['of a newer version', async (store, key) => store.set(key, '{"v":9,"all":"new"}')],
+  ['missing', (store, key) => store.delete([key])],
+  [
+    'not a message',
+    async (store, key) =>
+      store.set(key, String(await store.get(key)).replace('"role":"user"', '"role":"root"')),
+  ],
+];
+
+test.for(damages)(
+  'if a record is %s, the other records are read, and nothing is overwritten',
+  async ([, damage]) => {
+    for (const at of [1, 20, 33, 45, 66, 70]) {
+      const store = new MemoryStore();
+      const writer = new SessionMemory(store, 's');
+      for (let n = 1; n <= 70; n++) await writer.append([message(`${n}`)]);
+      const [key = ''] = (await store.keys('s:s:r:')).filter((each) =>
+        each.includes(`:${String(at).padStart(8, '0')}-`),
+      );
+      // A crashed writer left this batch, and no later batch refers to it.
+      await store.set(
+        's:s:r:00000020-orphan',
+        String(await store.get(key)).replaceAll(`"${at}"`, '"orphan"'),
+      );
+      await damage(store, key);
+      const before = await store.get(key);
+
+      const errors: AgentError[] = [];
+      const open = (): SessionMemory =>
+        new SessionMemory(store, 's', {
+          compactAfter: 1,
+          onDamage: (error) => void errors.push(error),
+        });
+      const expected = Array.from({ length: 70 }, (_, n) => `${n + 1}`).filter(
+        (id) => id !== `${at}`,
+      );
+      expect(idsOf(await open().read())).toEqual(expected);
+      expect(errors).toHaveLength(1);
+      await open().append([message('next')]);
+      expect(idsOf(await open().read())).toEqual([...expected, 'next']);
+      expect(await store.get(key)).toBe(before);
+    }
+  },
+);

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
-import { idsOf, message } from '../../../../test/support/messages.ts';
-import type { KeyValueStore } from './store/key-value-store.ts';
-import { MemoryStore } from './store/memory-store.ts';
-import { SessionMemory } from './session-memory.ts';
-import { lies, lyingStore } from '../../../../test/stores/lying-store.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { idsOf, message } from '../../../../../../test/support/messages.ts';
+import type { KeyValueStore } from '../../store/key-value-store.ts';
+import { MemoryStore } from '../../store/memory-store.ts';
+import { SessionMemory } from '../../session-memory.ts';
+import { lies, lyingStore } from '../../../../../../test/stores/lying-store.ts';
+import { weakStore } from '../../../../../../test/support/weak-store.ts';
 
 /** Replaces a store operation. `proceed` executes the original operation. */
 type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;
@@ -259,3 +260,69 @@ function withSetManyIf(store: MemoryStore): KeyValueStore {
 function direct<T>(_operation: string, proceed: () => Promise<T>): Promise<T> {
   return proceed();
 }
+
+test.for([
+  ['a store with compare-and-set', false],
+  ['a store without compare-and-set', true],
+] as const)(
+  'with %s, the first flush after a read compacts a long log to a snapshot',
+  async ([, weak]) => {
+    const inner = new MemoryStore({ maxValueBytes: 500 });
+    const store = weak ? weakStore(inner) : inner;
+    const open = (): SessionMemory => new SessionMemory(store, 's', { compactAfter: 40 });
+    const expected: string[] = [];
+    let writer = open();
+    const late = open();
+    await late.read();
+    for (let n = 0; n < 200; n++) {
+      if (n % 45 === 44) writer = open();
+      await writer.append([message(`${n}`)]);
+      expected.push(`${n}`);
+      if (n % 10 === 3) {
+        await writer.delete([`${n - 1}`]);
+        expected.splice(-2, 1);
+      }
+      if (n % 60 === 7) {
+        await late.append([message(`late ${n}`)]);
+        expected.push(`late ${n}`);
+      }
+    }
+    expect(idsOf(await open().read())).toEqual(expected);
+    expect(idsOf(await late.append([message('end')]).then(() => late.read()))).toEqual([
+      ...expected,
+      'end',
+    ]);
+    const batches = new Set((await inner.keys('s:s:r:')).map((key) => key.split(':')[3]));
+    expect(batches.size).toBeLessThan(weak ? 130 : 60);
+  },
+);
+
+test('a writer continues after another writer made a snapshot and deleted the records that it contains', async () => {
+  const store = new MemoryStore();
+  const first = new SessionMemory(store, 's');
+  for (let n = 0; n < 5; n++) await first.append([message(`${n}`)]);
+  const reader = new SessionMemory(store, 's');
+  let between = true;
+  const racing: KeyValueStore = Object.assign(Object.create(store) as MemoryStore, {
+    getMany: async (keys: readonly string[]) => {
+      if (between) {
+        between = false;
+        const compacting = new SessionMemory(store, 's', { compactAfter: 2 });
+        await compacting.append([message('5')]);
+      }
+      return store.getMany(keys);
+    },
+    get: (key: string) => store.get(key),
+  });
+  expect(idsOf(await new SessionMemory(racing, 's').read())).toEqual([
+    '0',
+    '1',
+    '2',
+    '3',
+    '4',
+    '5',
+  ]);
+  await first.append([message('6')]);
+  await reader.append([message('7')]);
+  expect(idsOf(await reader.read())).toEqual(['0', '1', '2', '3', '4', '5', '6', '7']);
+});
