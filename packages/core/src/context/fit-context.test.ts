@@ -6,6 +6,8 @@ import {
   toolMessage,
   userMessage,
   type Msg,
+  createMessage,
+  type ContentBlock,
 } from '../message/msg.ts';
 import type { ToolSchema } from '../model/chat-model.ts';
 import { arc } from '../tokens/arc-profile.ts';
@@ -318,3 +320,149 @@ test('at the model call, fit() rejects options that could not be checked earlier
     message('calibration must return a ratio above 0, not 0'),
   );
 });
+
+test('a tool call is removed together with all its results, which are one message each', () => {
+  const log = conversation('u c2 t t a u c2 t t c1 t');
+  for (let budget = 1; budget <= 110; budget++) {
+    const { messages: kept, after } = trim(log, { budget, question: 5 });
+    expect(orphans(kept)).toEqual([]);
+    expect(kept).toContain(log[5]);
+    expect(after).toBe(kept.length * 10);
+  }
+});
+
+test('the newest group of messages is kept, even if it exceeds the budget', () => {
+  const log = conversation('u a u c1 t c2 t t');
+  const { messages: kept, after } = trim(log, { budget: 20, question: 2 });
+  expect(idsOf(kept)).toBe('2u 5c 6t 7t');
+  expect(after).toBe(40);
+});
+
+test('the history that is kept begins with a user message', () => {
+  const log = conversation('u c1 t a u a u');
+  expect(idsOf(trim(log, { budget: 60, question: 6 }).messages)).toBe('4u 5a 6u');
+});
+
+test('the given question is kept, not the last user message', () => {
+  const log = conversation('u a u a u');
+  expect(idsOf(trim(log, { budget: 20, question: 2 }).messages)).toBe('2u 4u');
+});
+
+test('if the question is a tool result, its tool call is kept', () => {
+  const log = conversation('u a c1 t a');
+  expect(idsOf(trim(log, { budget: 10, question: 3 }).messages)).toBe('2c 3t 4a');
+});
+
+test('if the question contains tool results, their tool call and the other results of that tool call are kept', () => {
+  const result = (id: string): ContentBlock => ({
+    type: 'tool_result',
+    toolUseId: id,
+    name: 't',
+    output: 'r',
+    state: 'success',
+  });
+  const asked = createMessage('user', [result('3t'), { type: 'text', text: 'and now?' }], {
+    id: '3t',
+  });
+  const [u, a, call, , second, last] = conversation('u a c2 t t a') as [
+    Msg,
+    Msg,
+    Msg,
+    Msg,
+    Msg,
+    Msg,
+  ];
+  const log = [u, a, call, asked, second, last];
+  expect(idsOf(trim(log, { budget: 10, question: 3 }).messages)).toBe('2c 3t 4t 5a');
+});
+
+test('without a question, fitContext() removes the oldest messages', () => {
+  const log = conversation('u a c1 t c1 t');
+  expect(idsOf(trim(log, { budget: 40, question: -1 }).messages)).toBe('2c 3t 4c 5t');
+});
+
+test('with `roundTo`, the first message seldom changes while the history grows', () => {
+  const log = conversation(`${'u a '.repeat(100)}u`);
+  const first = new Set<string>();
+  const cuts: number[] = [];
+  for (let length = 101; length <= 201; length += 2) {
+    const { messages: kept, after } = trim(log.slice(0, length), {
+      budget: 1000,
+      question: length - 1,
+      roundTo: 200,
+    });
+    expect(after).toBeLessThanOrEqual(1000);
+    expect(after).toBeGreaterThan(1000 - 200 - 20);
+    first.add(kept[0]?.id ?? '');
+    cuts.push(length - kept.length);
+  }
+  expect(first.size).toBe(6);
+  expect(cuts).toEqual(cuts.toSorted((a, b) => a - b));
+});
+
+test('with `roundTo`, messages after the question are removed only if the budget cannot be met otherwise', () => {
+  const log = conversation('u a u c1 t c1 t');
+  expect(idsOf(trim(log, { budget: 50, question: 2, roundTo: 60 }).messages)).toBe(
+    '2u 3c 4t 5c 6t',
+  );
+  expect(idsOf(trim(log, { budget: 40, question: 2, roundTo: 40 }).messages)).toBe('2u 5c 6t');
+});
+
+test('fitContext() returns the given messages if they fit', () => {
+  const log = conversation('u a');
+  expect(trim(log, { budget: 20, question: 0 }).messages).toBe(log);
+});
+
+/** Fits messages of 10 tokens each in a window of `budget` tokens. */
+function trim(
+  log: readonly Msg[],
+  { budget, question: at, roundTo = 0 }: { budget: number; question: number; roundTo?: number },
+): FittedContext {
+  const profile = { ...arc, countText: () => 0, perMessage: 10, perToolCall: 0 };
+  const policy = fitContext({ window: budget, reserveOutput: 0, roundTo, profile });
+  return policy.fit({ messages: log, tools: [], questionId: log[at]?.id }) as FittedContext;
+}
+
+/**
+ * Builds a history from letters: `u` is a user message, `a` an assistant message and `t` a tool
+ * result. `c2` is an assistant message with two tool calls. The id of a message is its index and
+ * letter.
+ */
+function conversation(plan: string): readonly Msg[] {
+  return plan.split(' ').map((part, index) => {
+    const letter = part.charAt(0);
+    const id = `${index}${letter}`;
+    if (letter === 'u') return createMessage('user', 'u', { id });
+    if (letter === 'a') return createMessage('assistant', 'a', { id });
+    if (letter === 't')
+      return createMessage(
+        'tool',
+        [{ type: 'tool_result', toolUseId: id, name: 't', output: 'r', state: 'success' }],
+        { id },
+      );
+    const calls = Array.from({ length: Number(part.slice(1)) }, (_, n): ContentBlock => {
+      return { type: 'tool_use', id: `${index + 1 + n}t`, name: 't', input: {} };
+    });
+    return createMessage('assistant', calls, { id });
+  });
+}
+
+/** Returns the ids of tool calls without results and of results without tool calls. */
+function orphans(log: readonly Msg[]): readonly string[] {
+  const ids = (type: 'tool_use' | 'tool_result'): readonly string[] =>
+    log.flatMap(({ content }) =>
+      content.flatMap((block) =>
+        block.type === type ? ('id' in block ? block.id : block.toolUseId) : [],
+      ),
+    );
+  const calls = ids('tool_use');
+  const results = ids('tool_result');
+  return [
+    ...calls.filter((id) => !results.includes(id)),
+    ...results.filter((id) => !calls.includes(id)),
+  ];
+}
+
+function idsOf(log: readonly Msg[]): string {
+  return log.map((message) => message.id).join(' ');
+}

@@ -11,6 +11,11 @@ import {
 import { extendsIt } from '../../../../../test/support/extends-it.ts';
 import { JsonReader } from './json-reader.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { createOpenAI } from '@ai-sdk/openai';
+import { Output, streamText } from 'ai';
+import { openai } from '@isoloop/core/openai';
+import type { JsonValue } from '../../message/json.ts';
+import { fetchOfPieces, recordedPieces } from '../../../../../test/support/recorded-pieces.ts';
 
 const trip = z.object({
   city: z.string(),
@@ -241,4 +246,37 @@ test('the work grows with the length of the reply, also of a long list in single
     expect([length, read]).toEqual([length, 1]);
     expect(copies).toBeLessThan(65);
   }
+});
+
+const object = z.looseObject({});
+
+async function grown(objects: AsyncIterable<unknown>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const each of objects) {
+    const json = JSON.stringify(each);
+    if (json !== all.at(-1)) all.push(json);
+  }
+  return all;
+}
+
+test.for(recordedPieces())('the object of %s grows as that of AI SDK', async ([, recorded]) => {
+  const value = JSON.parse(recorded.join('')) as JsonValue;
+  const common = { apiKey: 'k', baseURL: 'https://host/v1', fetch: fetchOfPieces(recorded) };
+  const model = openai({ ...common, model: 'm' });
+  const agent = new ReActAgent({ name: 'a', model });
+  const ours = await grown(partialOutput(agent.stream('go', { output: jsonMode(object) })));
+  const theirs = await grown(
+    streamText({
+      model: createOpenAI(common).chat('m'),
+      prompt: 'go',
+      output: Output.object({ schema: object }),
+    }).partialOutputStream,
+  );
+  expect(ours).toEqual(theirs);
+  expect(JSON.parse(ours.at(-1)!)).toEqual(value);
+});
+
+test('some recorded objects arrive in many pieces', () => {
+  const counts = recordedPieces().map(([, recorded]) => recorded.length);
+  expect(counts.filter((count) => count > 8).length).toBeGreaterThan(1);
 });

@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
-import { agentTool } from '../several/agent-tool.ts';
-import type { AgentOptions } from '../react-agent/agent-options.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
+import { agentTool } from '@isoloop/core/several';
+import { type AgentOptions, ReActAgent, tool, type Tool } from '@isoloop/core';
 import { arcReactor, oxygent } from '@isoloop/presets';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool, type Tool } from '../tool/tool.ts';
-import { concurrencyLimit } from './concurrency-limit.ts';
-import { Semaphore } from './semaphore.ts';
+import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
+import { concurrencyLimit, Semaphore } from '@isoloop/core/limits';
 
 type Use = NonNullable<AgentOptions['use']>;
 

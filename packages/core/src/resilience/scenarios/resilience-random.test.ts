@@ -1,35 +1,39 @@
-import { closeOpenCalls } from '../approval/close-open-calls.ts';
+import { closeOpenCalls } from '../../approval/close-open-calls.ts';
 import type { Span, Tracer } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../test/test-extent.ts';
-import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
-import { textOf } from '../message/msg.ts';
+import { seeds } from '../../../../../test/test-extent.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { textOf } from '../../message/msg.ts';
 import {
   addUsage,
   noUsage,
   type ChatModel,
   type ModelDelta,
   type Usage,
-} from '../model/chat-model.ts';
-import { circuitBreaker } from './circuit-breaker.ts';
-import { fallback } from './fallback.ts';
-import { modelTimeout } from './model-timeout.ts';
-import { replyCache } from './reply-cache.ts';
-import { retry } from './retry.ts';
-import { toolRetry } from './tool-retry.ts';
-import { wrapModel } from '../model/wrap-model.ts';
-import { textStream } from '../stream/text-stream.ts';
-import { historyFaults, requestFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
-import { randomOf } from '../../../../test/random-of.ts';
-import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { concurrencyLimit } from '../limits/concurrency-limit.ts';
-import { Semaphore } from '../limits/semaphore.ts';
-import { metrics, type AgentCallMetric, type ModelMetric } from '../observe/metrics.ts';
-import { openTelemetry } from '../open-telemetry/open-telemetry.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
+} from '../../model/chat-model.ts';
+import { circuitBreaker } from '../circuit-breaker.ts';
+import { fallback } from '../fallback.ts';
+import { modelTimeout } from '../model-timeout.ts';
+import { replyCache } from '../reply-cache.ts';
+import { retry } from '../retry.ts';
+import { toolRetry } from '../tool-retry.ts';
+import { wrapModel } from '../../model/wrap-model.ts';
+import { textStream } from '../../stream/text-stream.ts';
+import { historyFaults, requestFaults } from '../../../../../test/support/history-faults.ts';
+import { orderFaults } from '../../../../../test/support/order-faults.ts';
+import { randomOf } from '../../../../../test/random-of.ts';
+import {
+  ScriptedModel,
+  type ScriptedReply,
+  type ScriptedStep,
+} from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { concurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { Semaphore } from '../../limits/semaphore.ts';
+import { metrics, type AgentCallMetric, type ModelMetric } from '../../observe/metrics.ts';
+import { openTelemetry } from '../../open-telemetry/open-telemetry.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 
 const errors: readonly unknown[] = [
   new AgentError('MODEL_RATE_LIMITED', 'slow down', {

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { look } from '../../../../test/support/plain-tools.ts';
-import { retry } from './retry.ts';
-import { toolRetry } from './tool-retry.ts';
-import { fallback } from './fallback.ts';
-import { modelTimeout } from './model-timeout.ts';
-import { circuitBreaker } from './circuit-breaker.ts';
-import { wrapModel } from '../model/wrap-model.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { tool } from '../tool/tool.ts';
-import { metrics, type AgentCallMetric } from '../observe/metrics.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import { concurrencyLimit } from '../limits/concurrency-limit.ts';
-import { Semaphore } from '../limits/semaphore.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { look } from '../../../../../test/support/plain-tools.ts';
+import { retry } from '../retry.ts';
+import { toolRetry } from '../tool-retry.ts';
+import { fallback } from '../fallback.ts';
+import { modelTimeout } from '../model-timeout.ts';
+import { circuitBreaker } from '../circuit-breaker.ts';
+import { wrapModel } from '../../model/wrap-model.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { historyFaults } from '../../../../../test/support/history-faults.ts';
+import { tool } from '../../tool/tool.ts';
+import { metrics, type AgentCallMetric } from '../../observe/metrics.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { concurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { Semaphore } from '../../limits/semaphore.ts';
 
 const busy = new AgentError('MODEL_SERVER', 'busy', { retryable: true });
 
