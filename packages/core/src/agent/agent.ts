@@ -164,11 +164,11 @@ export class Agent<const S extends ToolSource = ToolSource> {
   }
 
   /**
-   * Adds messages to the conversation without asking the model (AgentScope: `observe`). Rejects
-   * with `INVALID_INPUT` for a tool call without a result. Also rejects if two messages have the
-   * same id, or if the conversation already has a message with this id. While the agent is busy,
-   * rejects with `AGENT_BUSY`, or waits for its turn if `whenBusy` is not `reject`. If nobody waits
-   * for it, a failure is not an unhandled rejection.
+   * Adds messages to the conversation without asking the model. Rejects with `INVALID_INPUT` for a
+   * tool call without a result. Also rejects if two messages have the same id, or if the
+   * conversation already has a message with this id. While the agent is busy, rejects with
+   * `AGENT_BUSY`, or waits for its turn if `whenBusy` is not `reject`. If nobody waits for it, a
+   * failure is not an unhandled rejection. Source: AgentScope, `observe`.
    */
   observe(messages: string | Msg | readonly Msg[]): Promise<void> {
     return markHandled(this.#observe(messages));

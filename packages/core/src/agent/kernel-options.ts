@@ -10,8 +10,8 @@ import type { UseList } from './middleware.ts';
 /** Where an agent call has to stop, and how much of a reply or a tool result it takes. */
 export interface KernelLimits {
   /**
-   * Maximum number of model requests of one agent call. Default: 10 (AgentScope: `maxIters`). At
-   * the limit, the agent call ends with reason `max-iterations`.
+   * Maximum number of model requests of one agent call. Default: 10. At the limit, the agent call
+   * ends with reason `max-iterations`. Source: AgentScope, `maxIters`.
    */
   readonly iterations?: number;
   /** Maximum number of tool calls that run at the same time. Default: no limit. */
@@ -55,8 +55,8 @@ export interface KernelDefaults {
   readonly onHookError: 'fail' | 'ignore';
   /**
    * What `pre-call` hooks may do with the input. `change` (default): each hook gets the input that
-   * the previous one returned. `notify`: each hook gets the input as it was sent (AgentScope's
-   * documentation).
+   * the previous one returned. `notify`: each hook gets the input as it was sent. Source of
+   * `notify`: AgentScope.
    */
   readonly preCallHooks: 'change' | 'notify';
   /**
@@ -171,8 +171,8 @@ export interface KernelCallOptions extends GenerateSettings {
   readonly detached?: boolean;
   /**
    * Whether a failed agent call rejects. Default: true. With false, it resolves with reason
-   * `error`, even if the agent is busy or the input is invalid (Arc Reactor). Options of a wrong
-   * type always reject.
+   * `error`, even if the agent is busy or the input is invalid. Options of a wrong type always
+   * reject. Source: Arc Reactor.
    */
   readonly throwOnError?: boolean;
   /** Values that tools look up by `ContextToken`. They override the agent's values. */

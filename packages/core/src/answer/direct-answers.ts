@@ -7,10 +7,10 @@ import { contentText } from '../message/media/media.ts';
 import { toolOf } from '../tool/set/tool-set.ts';
 
 /**
- * Whether tool results become the answer without another model request (OxyGent: `trust_mode`).
- * `true`: results of every tool. `false`: results of no tool. A function decides for each result;
- * `reply` is the model's message with the tool call. If the function returns `undefined`, the
- * tool's own `returnDirect` counts.
+ * Whether tool results become the answer without another model request. `true`: results of every
+ * tool. `false`: results of no tool. A function decides for each result; `reply` is the model's
+ * message with the tool call. If the function returns `undefined`, the tool's own `returnDirect`
+ * counts. Source: OxyGent, `trust_mode`.
  */
 export type ReturnDirect = boolean | ((result: ToolResult, reply: Msg) => boolean | undefined);
 
@@ -60,8 +60,7 @@ function directOutputs({ messages, tools, options }: Run): readonly MessageConte
 }
 
 /**
- * Returns an output as JSON (Spring AI Alibaba: `ReturnDirectModelHook`). Keeps the text of JSON
- * objects and arrays, and quotes any other text.
+ * Returns an output as JSON. Keeps the text of JSON objects and arrays, and quotes any other text.
  */
 function toJson(output: MessageContent): string {
   const text = contentText(output);

@@ -20,8 +20,8 @@ export interface SummarizeOptions {
 
 /**
  * Returns a function for the option `onLimit`, which asks the model once more, without tools, for
- * an answer from the findings so far (AgentScope: `summarizing`). If the model's reply has no text,
- * the answer is a fixed text that names the limit.
+ * an answer from the findings so far. If the model's reply has no text, the answer is a fixed text
+ * that names the limit. Source: AgentScope, `summarizing`.
  */
 export function summarize(options: SummarizeOptions = {}): OnLimit {
   checkOptions('summarize()', options, summarizeOptions);

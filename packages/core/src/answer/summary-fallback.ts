@@ -19,11 +19,11 @@ export interface SummaryFallbackOptions {
 
 /**
  * Answers with a fixed text if the agent's `onLimit` fails, for example because the model does not
- * reply (AgentScope: `summarizing`). It is an `answerAtLimit()` and takes the place of that of
- * `ReActAgent`. An output mode such as `structured()` brings its own, so use one of the two. The
- * text is stored as the answer, and the result has the error in `error`. An interrupt or abort is
- * no failure. The agent call still fails with the errors of guards, hooks, stores and limits.
- * Throws `CONFIGURATION` for an option of the wrong kind.
+ * reply. It is an `answerAtLimit()` and takes the place of that of `ReActAgent`. An output mode
+ * such as `structured()` brings its own, so use one of the two. The text is stored as the answer,
+ * and the result has the error in `error`. An interrupt or abort is no failure. The agent call
+ * still fails with the errors of guards, hooks, stores and limits. Throws `CONFIGURATION` for an
+ * option of the wrong kind. Source: AgentScope, `summarizing`.
  */
 export function summaryFallback(options: SummaryFallbackOptions = {}): Middleware {
   checkOptions('summaryFallback()', options, summaryFallbackOptions);

@@ -52,15 +52,15 @@ export interface ApprovalsOptions {
 }
 
 /**
- * Lets people decide about tool calls: approve, edit or reject them, or give their results (Spring
- * AI Alibaba: `HumanInTheLoopHook`). `ReActAgent` asks for the approvals that tools themselves
- * need. Put `approvals({ … })` into `use` for rules, for decisions while the run waits, and to
- * defer rounds.
+ * Lets people decide about tool calls: approve, edit or reject them, or give their results.
+ * `ReActAgent` asks for the approvals that tools themselves need. Put `approvals({ … })` into `use`
+ * for rules, for decisions while the run waits, and to defer rounds.
  *
  * A tool call that waits for `decide` counts toward `limits.parallelTools`. Throws `CONFIGURATION`
  * for an option of the wrong kind. If a rule names a tool that the agent does not have, agent calls
  * fail with `CONFIGURATION` before anything is stored. A tool that is switched off counts as a tool
- * of the agent, as does a tool of an agent in `handOff()`. A pattern may match no tool.
+ * of the agent, as does a tool of an agent in `handOff()`. A pattern may match no tool. Source:
+ * Spring AI Alibaba, `HumanInTheLoopHook`.
  */
 export function approvals(options: ApprovalsOptions = {}): Middleware {
   checkOptions('approvals()', options, approvalsOptions);

@@ -20,10 +20,10 @@ export function addDecisions(decisions: readonly Decision[]): Middleware {
 }
 
 /**
- * Returns the input with all its decisions. A tool result in the messages counts as a decision
- * (AgentScope: resume with tool results), unless the messages contain its tool call. Throws
- * `INVALID_DECISION` if a decision does not match an open tool call, or if two decisions are for
- * the same one. Also throws if tool results come with other messages.
+ * Returns the input with all its decisions. A tool result in the messages counts as a decision,
+ * unless the messages contain its tool call. Throws `INVALID_DECISION` if a decision does not match
+ * an open tool call, or if two decisions are for the same one. Also throws if tool results come
+ * with other messages.
  */
 export function decidedInput(input: ParsedInput, openCalls: readonly OpenCall[]): ParsedInput {
   const { messages } = input;

@@ -52,8 +52,8 @@ export interface ClearToolResultsOptions {
  * Replaces old tool results with a placeholder if a request has become too long. The session log
  * does not change, and each tool call keeps a result. A text result that is no longer than the
  * placeholder stays. So does a result that the model has not replied to yet. The request may still
- * be too long: put `fitContext` or `summarizeHistory` after this policy. The defaults are those of
- * Spring AI Alibaba's context editing. Throws `CONFIGURATION` for an option of the wrong kind.
+ * be too long: put `fitContext` or `summarizeHistory` after this policy. Throws `CONFIGURATION` for
+ * an option of the wrong kind. Source: Spring AI Alibaba, context editing.
  */
 export function clearToolResults(options: ClearToolResultsOptions = {}): ContextMiddleware {
   checkOptions('clearToolResults()', options, clearToolResultsOptions);

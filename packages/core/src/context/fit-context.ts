@@ -153,9 +153,9 @@ interface Trim {
 }
 
 /**
- * Finds the messages to leave out, in the two phases of Arc Reactor: first those before the current
- * question, oldest first. If that is not enough, then those after the question, oldest first. All
- * messages of a group stay, or none.
+ * Finds the messages to leave out: first those before the current question, oldest first. If that
+ * is not enough, then those after the question, oldest first. All messages of a group stay, or
+ * none.
  */
 export function findTrim(messages: readonly Msg[], options: TrimOptions): Trim {
   const { sums, budget, roundTo, start, questionIndex, rules = defaultRules } = options;

@@ -12,8 +12,8 @@ import { requestCounter } from './request-meter.ts';
 
 /**
  * Hides from the model the turns of earlier agent calls that did not end with an answer. Such a
- * turn failed, was aborted or interrupted, or stopped at a tool call. Arc Reactor also keeps only
- * successful runs. Input that a guard rejects is never part of the history.
+ * turn failed, was aborted or interrupted, or stopped at a tool call. Input that a guard rejects is
+ * never part of the history. Source: Arc Reactor.
  */
 export function successfulTurns(): ContextMiddleware;
 export function successfulTurns(...args: readonly unknown[]): ContextMiddleware {
@@ -22,9 +22,9 @@ export function successfulTurns(...args: readonly unknown[]): ContextMiddleware 
 }
 
 /**
- * Shows the model only the last `count` turns before the current one (Arc Reactor:
- * `maxConversationTurns`, 10; OxyGent: `short_memory_size`, 10). Throws `CONFIGURATION` unless
- * `count` is a whole number of 0 or more.
+ * Shows the model only the last `count` turns before the current one. Throws `CONFIGURATION` unless
+ * `count` is a whole number of 0 or more. Sources: Arc Reactor, `maxConversationTurns`;
+ * OxyGent, `short_memory_size`.
  */
 export function lastTurns(count: number): ContextMiddleware {
   checkFields('lastTurns()', { count }, { count: whole });
@@ -33,7 +33,7 @@ export function lastTurns(count: number): ContextMiddleware {
 
 /**
  * Shows the model only the question and the answer text of each earlier turn. Leaves out tool
- * calls, tool results and thinking (Arc Reactor's history; OxyGent: `is_discard_react_memory`).
+ * calls, tool results and thinking. Sources: Arc Reactor; OxyGent, `is_discard_react_memory`.
  */
 export function answersOnly(): ContextMiddleware;
 export function answersOnly(...args: readonly unknown[]): ContextMiddleware {

@@ -53,7 +53,7 @@ export interface SummarizeHistoryOptions extends WindowOptions {
   /**
    * Maximum number of estimated tokens of a request; a longer request is summarized. This option
    * replaces `window` and sets `reserveOutput` to 0. It also changes two defaults: `keep` is 20 and
-   * `keepFirst` is true (Spring AI Alibaba: `SummarizationHook`).
+   * `keepFirst` is true. Source: Spring AI Alibaba, `SummarizationHook`.
    */
   readonly maxTokens?: number;
   /** Model that writes the summaries. Default: the agent's model. */

@@ -21,7 +21,7 @@ export interface ErrorClass extends ModelFailure {
  * Classifies any thrown value. Checks the first ten errors of the cause chain. An `AgentError` has
  * its own code. For any other error, the HTTP status and the words of the server decide, then the
  * name or code of a platform error. If no error of the chain has one of these, the words of all
- * messages decide (Arc Reactor: transient errors).
+ * messages decide. Source: Arc Reactor, transient errors.
  */
 export function classifyError(error: unknown): ErrorClass {
   const chain = causesOf(error);

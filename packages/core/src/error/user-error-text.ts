@@ -6,7 +6,7 @@ import { userErrorTexts } from './user-error-texts.ts';
 
 /**
  * Reason for a guard's rejection: `details.category` of a `GUARD_REJECTED` error. The last two
- * values are about answers (Arc Reactor: `GuardModels`).
+ * values are about answers. Source: Arc Reactor, `GuardModels`.
  */
 export type GuardCategory =
   | 'RATE_LIMITED'
@@ -39,7 +39,7 @@ export interface UserErrorTextOptions {
 /**
  * Returns the text to show a user for any thrown value, an error's data or a result's `error`. The
  * text is fixed for each code and guard category and never quotes the error. Any value that is not
- * an `AgentError` counts as `INTERNAL` (Arc Reactor: `ErrorMessageResolver`).
+ * an `AgentError` counts as `INTERNAL`. Source: Arc Reactor, `ErrorMessageResolver`.
  */
 export function userErrorText(error: unknown, options: UserErrorTextOptions = {}): string {
   checkOptions('userErrorText()', options, userErrorTextOptions, 'INVALID_INPUT');

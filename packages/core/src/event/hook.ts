@@ -41,10 +41,9 @@ export interface HookControls {
   /** AgentScope's name for `jumpTo('model', messages)`. */
   gotoReasoning(messages: readonly Msg[]): void;
   /**
-   * Adds messages and continues at another step of the loop (Spring AI Alibaba: `jump_to`). At
-   * `pre-call`, the loop jumps before the first model request. At `post-acting`, the loop jumps
-   * after all tool calls of the same reply have ended. `reason`: reason of the result. Default:
-   * `stopped-by-hook`.
+   * Adds messages and continues at another step of the loop. At `pre-call`, the loop jumps before
+   * the first model request. At `post-acting`, the loop jumps after all tool calls of the same
+   * reply have ended. `reason`: reason of the result. Default: `stopped-by-hook`.
    *
    * `model` asks the model again, which counts as an iteration. Tool calls that still have no
    * result first get an `interrupted` result. `tools` runs the tool calls without a result,
@@ -52,7 +51,8 @@ export interface HookControls {
    * They skip `post-acting`, guards, limits and the eviction of large results. `end` closes the
    * open tool calls and ends the agent call. The last of `messages` becomes the answer; a string
    * becomes an assistant message. Without messages, the answer at `post-reasoning` and
-   * `post-acting` is the model's last reply. At other events, the answer is then empty.
+   * `post-acting` is the model's last reply. At other events, the answer is then empty. Source:
+   * Spring AI Alibaba, `jump_to`.
    */
   jumpTo(to: JumpTarget, messages?: string | Msg | readonly Msg[], reason?: JumpReason): void;
   /**

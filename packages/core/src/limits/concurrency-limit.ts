@@ -5,16 +5,15 @@ import { parentRuns } from '../tool/context-token.ts';
 import type { Release, Semaphore } from './semaphore.ts';
 
 /**
- * Limits how many agent calls run at the same time. An agent call waits for a slot of the
- * semaphore and keeps the slot until it ends. Agents with the same semaphore share its slots. The
- * wait does not count toward `limits.timeoutMs` (Arc Reactor: `maxConcurrentRequests`). An abort or
- * interrupt during the wait ends the agent call without a model request. If the queue is full, the
- * agent call fails with `OVERLOADED`.
+ * Limits how many agent calls run at the same time. An agent call waits for a slot of the semaphore
+ * and keeps the slot until it ends. Agents with the same semaphore share its slots. The wait does
+ * not count toward `limits.timeoutMs`. An abort or interrupt during the wait ends the agent call
+ * without a model request. If the queue is full, the agent call fails with `OVERLOADED`.
  *
- * An agent call keeps its slot while its reader does not read. An agent that runs as an
- * `agentTool` uses the slot of the agent that called it. If your own tool calls an agent, give
- * that agent another semaphore: the calling agent keeps its slot meanwhile. Throws `CONFIGURATION`
- * if `semaphore` is not a semaphore.
+ * An agent call keeps its slot while its reader does not read. An agent that runs as an `agentTool`
+ * uses the slot of the agent that called it. If your own tool calls an agent, give that agent
+ * another semaphore: the calling agent keeps its slot meanwhile. Throws `CONFIGURATION` if
+ * `semaphore` is not a semaphore. Source: Arc Reactor, `maxConcurrentRequests`.
  */
 export function concurrencyLimit(semaphore: Semaphore): Middleware {
   checkFields('concurrencyLimit()', { semaphore }, { semaphore: withMethod('acquire') });

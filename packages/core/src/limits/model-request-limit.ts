@@ -3,10 +3,10 @@ import { checkOptions } from '../error/options/check-options.ts';
 import { callLimit, limitEnding, callLimitOptions, type CallLimitOptions } from './call-limit.ts';
 
 /**
- * Limits the number of model requests in a run, in a session, or in both (Spring AI Alibaba:
- * `ModelCallLimitHook`). The count is part of the session's state and is checked before each
- * request of the loop. The closing request of `onLimit` does not count. A request that another hook
- * cancels counts. Throws `CONFIGURATION` without a limit.
+ * Limits the number of model requests in a run, in a session, or in both. The count is part of the
+ * session's state and is checked before each request of the loop. The closing request of `onLimit`
+ * does not count. A request that another hook cancels counts. Throws `CONFIGURATION` without a
+ * limit. Source: Spring AI Alibaba, `ModelCallLimitHook`.
  */
 export function modelRequestLimit(options: CallLimitOptions): Middleware {
   checkOptions('modelRequestLimit()', options, callLimitOptions);

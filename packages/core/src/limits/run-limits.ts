@@ -16,13 +16,13 @@ export const runLimitOptions: OptionTable<RunLimits> = {
 /** Limits that count what one agent call uses. */
 export interface RunLimits {
   /**
-   * Maximum number of tool calls in one agent call. Default: no limit (Arc Reactor:
-   * `maxToolCalls`). Tool calls that do not run also count, but not those beyond `replyCalls`. At
-   * the limit, the model gets no tools, and its answer ends the agent call with reason `limit`. If
-   * the model gives an output by a tool call, the reason is `stop`. A tool call beyond the limit
-   * gets an error result. A pending tool call counts in the agent call that requested it, not in
-   * the agent call that resumes it. Tool calls that `deferRound` holds back count in the agent call
-   * that starts them.
+   * Maximum number of tool calls in one agent call. Default: no limit. Tool calls that do not run
+   * also count, but not those beyond `replyCalls`. At the limit, the model gets no tools, and its
+   * answer ends the agent call with reason `limit`. If the model gives an output by a tool call,
+   * the reason is `stop`. A tool call beyond the limit gets an error result. A pending tool call
+   * counts in the agent call that requested it, not in the agent call that resumes it. Tool calls
+   * that `deferRound` holds back count in the agent call that starts them. Source: Arc Reactor,
+   * `maxToolCalls`.
    */
   readonly toolCalls?: number;
   /**

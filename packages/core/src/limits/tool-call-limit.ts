@@ -23,12 +23,12 @@ export interface ToolCallLimitOptions extends CallLimitOptions {
 }
 
 /**
- * Limits the calls of one tool in a run or in a session, or all tool calls of a session (Spring AI
- * Alibaba: `ToolCallLimitHook`). The count is part of the session's state. If a reply asks for too
- * many tool calls, none of them runs. Their results have the state `interrupted` and a text that
- * names the limit. A tool call counts once, right before it runs. A tool call of `structured()`
- * does not count toward a limit of all tools. Throws `CONFIGURATION` without a limit, or if `run`
- * is set without `tool`. To limit all tools in a run, use the agent's `limits.toolCalls`.
+ * Limits the calls of one tool in a run or in a session, or all tool calls of a session. The count
+ * is part of the session's state. If a reply asks for too many tool calls, none of them runs. Their
+ * results have the state `interrupted` and a text that names the limit. A tool call counts once,
+ * right before it runs. A tool call of `structured()` does not count toward a limit of all tools.
+ * Throws `CONFIGURATION` without a limit, or if `run` is set without `tool`. To limit all tools in
+ * a run, use the agent's `limits.toolCalls`. Source: Spring AI Alibaba, `ToolCallLimitHook`.
  */
 export function toolCallLimit(options: ToolCallLimitOptions): Middleware {
   checkOptions('toolCallLimit()', options, toolCallLimitOptions);

@@ -20,8 +20,8 @@ export interface InMemoryOptions {
 }
 
 /**
- * Keeps a conversation in this process, as long as the object lives; the default of an agent
- * (AgentScope: `InMemoryMemory`). `messages`: a conversation to continue.
+ * Keeps a conversation in this process, as long as the object lives; the default of an agent.
+ * `messages`: a conversation to continue. Source: AgentScope, `InMemoryMemory`.
  */
 export class InMemoryMemory implements ExtendedMemory {
   readonly state: Record<string, JsonValue> = {};

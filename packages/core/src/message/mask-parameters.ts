@@ -6,8 +6,8 @@ const secretWords =
 
 /**
  * Copies a value for logs and replaces each value whose key names a secret with `***`. For example,
- * `password`, `apiKey` and `x-access-token` are secrets, but not `keyword` and `maxTokens` (Arc
- * Reactor: `maskedParams`). `isSecret` replaces the built-in check of keys.
+ * `password`, `apiKey` and `x-access-token` are secrets, but not `keyword` and `maxTokens`.
+ * `isSecret` replaces the built-in check of keys. Source: Arc Reactor, `maskedParams`.
  */
 export function maskParameters(
   value: JsonValue,

@@ -145,7 +145,10 @@ export function blocksOf(content: MessageContent): readonly ContentBlock[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
-/** Returns the text blocks of a message, joined by a line break (AgentScope: `getTextContent`). */
+/**
+ * Returns the text blocks of a message, joined by a line break. Source: AgentScope,
+ * `getTextContent`.
+ */
 export function textOf(message: Msg | readonly ContentBlock[]): string {
   const blocks = 'role' in message ? message.content : message;
   return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');

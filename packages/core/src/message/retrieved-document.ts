@@ -30,9 +30,9 @@ export function contextSection(text: string, others?: readonly string[]): string
 }
 
 /**
- * Formats documents as numbered text for the model: `[n] Source: s`, then the content (Arc
- * Reactor). If a line of the content looks like the first line of a document, a backslash is added
- * before it. So no document can imitate another.
+ * Formats documents as numbered text for the model: `[n] Source: s`, then the content. If a line of
+ * the content looks like the first line of a document, a backslash is added before it. So no
+ * document can imitate another. Source: Arc Reactor.
  */
 export function documentsText(documents: readonly RetrievedDocument[]): string {
   return documents.map(blockOf).join(separator);

@@ -15,12 +15,12 @@ import type { ModelFeatures } from './chat-model.ts';
 import { withStream, type ModelMiddleware } from './wrap-model.ts';
 
 /**
- * Shows a model the media in tool results, if its protocol allows only text in results (OxyGent:
- * observations with attachments). This is the case for chat completions and for `fromAiSdk`. In the
- * result, a placeholder replaces each medium that the model accepts. A user message after all
- * results of the reply contains the media and names their results. The model does not get media
- * that it does not accept. Only the request changes, not the session log. `dashscope()` and
- * `textToolCalls()` do not need this middleware.
+ * Shows a model the media in tool results, if its protocol allows only text in results. This is the
+ * case for chat completions and for `fromAiSdk`. In the result, a placeholder replaces each medium
+ * that the model accepts. A user message after all results of the reply contains the media and
+ * names their results. The model does not get media that it does not accept. Only the request
+ * changes, not the session log. `dashscope()` and `textToolCalls()` do not need this middleware.
+ * Source: OxyGent, observations with attachments.
  */
 export function showToolMedia(): ModelMiddleware;
 export function showToolMedia(...args: readonly unknown[]): ModelMiddleware {

@@ -89,9 +89,10 @@ export interface ToolMetric extends RunLabels {
 }
 
 /**
- * Receiver of the measurements (Arc Reactor: `AgentMetrics`). Every method is optional. An error
- * that a method throws is logged to the console. Streamed agent calls are recorded like all others.
- * Retries, fallbacks, caches, circuit breakers and output guards report to their own callbacks.
+ * Receiver of the measurements. Every method is optional. An error that a method throws is logged
+ * to the console. Streamed agent calls are recorded like all others. Retries, fallbacks, caches,
+ * circuit breakers and output guards report to their own callbacks. Source: Arc Reactor,
+ * `AgentMetrics`.
  */
 export interface Metrics {
   /** Records an agent call that has ended, with any result. */

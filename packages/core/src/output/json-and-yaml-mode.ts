@@ -20,7 +20,7 @@ import { withObjectWriter } from './written-output.ts';
 export interface JsonModeOptions {
   /**
    * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default: 2,
-   * so the model may correct its answer once (Arc Reactor).
+   * so the model may correct its answer once. Source: Arc Reactor.
    */
   readonly attempts?: number;
   /** See `StructuredOptions`. */
@@ -44,8 +44,7 @@ export interface YamlModeOptions {
  * is the value, and its text is the value as JSON.
  *
  * Throws `CONFIGURATION` for an invalid schema or option. The agent call rejects with
- * `OUTPUT_INVALID` and the raw text in the details. (Arc Reactor parses JSON answers but does not
- * check them.)
+ * `OUTPUT_INVALID` and the raw text in the details.
  */
 export function jsonMode(schema?: undefined, options?: JsonModeOptions): OutputMode<JsonValue>;
 export function jsonMode<const S extends SchemaLike>(

@@ -17,15 +17,15 @@ export interface StructuredOptions {
    */
   readonly mode?: 'tool' | 'prompt';
   /**
-   * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default: 3
-   * (AgentScope: `MAX_RETRIES`).
+   * Number of invalid answers after which the agent call fails with `OUTPUT_INVALID`. Default: 3.
+   * Source: AgentScope, `MAX_RETRIES`.
    */
   readonly attempts?: number;
   /**
    * Whether to force a call of `generate_response` after the model answered without it. The model
    * gets a reminder in any case. Applies to mode `tool`. Default: true. If the server refuses to
-   * force a call, as some do with thinking, the request is repeated without
-   * (AgentScope: `StructuredOutputReminder`).
+   * force a call, as some do with thinking, the request is repeated without. Source: AgentScope,
+   * `StructuredOutputReminder`.
    */
   readonly forceTool?: boolean;
   /**

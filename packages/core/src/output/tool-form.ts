@@ -27,8 +27,8 @@ interface ToolFormOptions {
 }
 
 /**
- * Gets the output from the arguments of a tool, which it adds to the run (AgentScope:
- * `StructuredOutputHook`). Throws `CONFIGURATION` if the run has another tool of this name.
+ * Gets the output from the arguments of a tool, which it adds to the run. Throws `CONFIGURATION` if
+ * the run has another tool of this name.
  *
  * Some servers do not enforce a forced call, such as llama.cpp with some models. After a forced
  * call that came back as text, the model has to write the output as text (`textForm`).
@@ -201,7 +201,7 @@ function lastThinking(messages: readonly Msg[]): readonly ContentBlock[] {
 
 /**
  * Returns the schema for a tool's arguments, which must be an object. Another value is wrapped in
- * an object: `{ response: … }` (AgentScope wraps all values). So is an object with such a field.
+ * an object: `{ response: … }`. So is an object with such a field.
  */
 export function asArguments({ jsonSchema, validate }: Schema<unknown>): Schema<ParsedOutput> {
   const { type, properties } = jsonSchema;

@@ -22,7 +22,8 @@ export type TemplateVariables = Readonly<Record<string, JsonValue | undefined>>;
 /** How a template marks its variables, and what happens if one has no value. */
 export interface TemplateOptions {
   /**
-   * Syntax of a variable. `${name}` (default) is OxyGent's, and `{name}` is Spring AI Alibaba's.
+   * Syntax of a variable: `${name}` or `{name}`. Default: `${}`. Sources: OxyGent; Spring AI
+   * Alibaba.
    */
   readonly form?: '${}' | '{}';
   /**
@@ -111,14 +112,14 @@ export interface PromptVariablesOptions extends TemplateOptions {
   readonly token?: ContextToken<TemplateVariables>;
   /**
    * Name of a variable that describes the tools of each request: name, description and JSON Schema,
-   * with a blank line between two tools. Default: none (OxyGent: `tools_description`).
+   * with a blank line between two tools. Default: none. Source: OxyGent, `tools_description`.
    */
   readonly toolsVariable?: string;
 }
 
 /**
- * Token for `toolContext` that sets the variables of one agent call (OxyGent: the arguments of a
- * call).
+ * Token for `toolContext` that sets the variables of one agent call. Source: OxyGent, the arguments
+ * of a call.
  */
 export const callVariables: ContextToken<TemplateVariables> = contextToken('call variables');
 
@@ -138,15 +139,15 @@ type OfferedTools = Pick<ModelRequest, 'tools' | 'toolChoice'>;
 type WithMessages = Pick<ModelRequest, 'messages'>;
 
 /**
- * Renders the agent's system prompt once per agent call. Each `${name}` is replaced with its value
- * (OxyGent: `_build_instruction`). With `form: '{}'`, each `{name}` is replaced (Spring AI
- * Alibaba). A prompt that `handOff()` or other middleware sets in its place is rendered, too.
- * Inserted values, text that other middleware adds, and the input of the agent call are not
- * rendered.
+ * Renders the agent's system prompt once per agent call. Each `${name}` is replaced with its value.
+ * With `form: '{}'`, each `{name}` is replaced. A prompt that `handOff()` or other middleware sets
+ * in its place is rendered, too. Inserted values, text that other middleware adds, and the input of
+ * the agent call are not rendered.
  *
  * Use this middleware once per agent: a second one would render the values that the first inserted.
  * If rendering fails, the agent call ends with that error. It then stores nothing, unless a later
- * prompt is the cause. Throws `CONFIGURATION` for an option of the wrong kind.
+ * prompt is the cause. Throws `CONFIGURATION` for an option of the wrong kind. Sources: OxyGent,
+ * `_build_instruction`; Spring AI Alibaba.
  */
 export function promptVariables(options: PromptVariablesOptions): Middleware {
   checkOptions('promptVariables()', options, promptVariablesOptions);

@@ -32,10 +32,10 @@ export interface SystemPromptOptions {
 }
 
 /**
- * Builds a system prompt from its parts, with a blank line between them. The parts and their order
- * are Arc Reactor's: the base, the sections, the retrieved text, and the answer format. Variables
- * are not rendered. Text from outside is put between the tags of its section. It cannot close these
- * tags or open another section. Throws `CONFIGURATION` for an invalid option.
+ * Builds a system prompt from its parts, with a blank line between them. The parts in their order:
+ * the base, the sections, the retrieved text, and the answer format. Variables are not rendered.
+ * Text from outside is put between the tags of its section. It cannot close these tags or open
+ * another section. Throws `CONFIGURATION` for an invalid option. Source: Arc Reactor.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
   checkOptions('systemPrompt()', options, systemPromptOptions);

@@ -19,8 +19,8 @@ export interface CachedReply {
 
 /**
  * Store for the replies of a cache. `get` may also return the reply to an equivalent request, which
- * a store can find by similarity. The `key` of such a reply differs from the requested key (Arc
- * Reactor: a semantic hit). If a method throws, the cache's `onError` gets the error.
+ * a store can find by similarity. The `key` of such a reply differs from the requested key. If a
+ * method throws, the cache's `onError` gets the error. Source: Arc Reactor, a semantic hit.
  */
 export interface ReplyCacheStore {
   get(key: string, request: ModelRequest): Awaitable<CachedReply | undefined>;

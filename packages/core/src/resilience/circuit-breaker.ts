@@ -23,7 +23,7 @@ export interface CircuitChange {
 export interface CircuitBreakerOptions {
   /**
    * Number of failures in a row that open the breaker. Cancellations, guard rejections and invalid
-   * requests (4xx, but not 408 and 429) do not count. Default: 5, as in Arc Reactor.
+   * requests (4xx, but not 408 and 429) do not count. Default: 5. Source: Arc Reactor.
    */
   readonly failures?: number;
   /** Time that the breaker stays open before it is half open, in milliseconds. Default: 30,000. */

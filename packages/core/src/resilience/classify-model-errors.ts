@@ -4,8 +4,8 @@ import { classifyError } from '../error/classify-error.ts';
 import { withStream, type ModelMiddleware } from '../model/wrap-model.ts';
 
 /**
- * Adds codes to the errors of a custom model, as `classifyError` does (Arc Reactor). Without this
- * middleware, an error that is not an `AgentError` ends the agent call with `INTERNAL`.
+ * Adds codes to the errors of a custom model, as `classifyError` does. Without this middleware, an
+ * error that is not an `AgentError` ends the agent call with `INTERNAL`. Source: Arc Reactor.
  */
 export function classifyModelErrors(): ModelMiddleware;
 export function classifyModelErrors(...args: readonly unknown[]): ModelMiddleware {

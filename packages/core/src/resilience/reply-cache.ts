@@ -39,8 +39,8 @@ export interface ReplyCacheOptions {
   /** Time that a stored reply is used, in milliseconds. Default: one hour. */
   readonly ttlMs?: number;
   /**
-   * Maximum temperature of requests that use the cache. Default: 0, as in Arc Reactor. A request
-   * without a temperature uses the cache only if this option is `Infinity`.
+   * Maximum temperature of requests that use the cache. Default: 0. A request without a temperature
+   * uses the cache only if this option is `Infinity`. Source: Arc Reactor.
    */
   readonly maxTemperature?: number;
   /** Whether to store replies with tool calls too. Default: false. */
@@ -76,9 +76,8 @@ export interface CacheLookup {
 }
 
 /**
- * Answers a repeated request from a store, without asking the model (Arc Reactor: its response
- * cache). Two requests are the same if their model, messages, tools and options are the same. Ids
- * and dates of messages do not count.
+ * Answers a repeated request from a store, without asking the model. Two requests are the same if
+ * their model, messages, tools and options are the same. Ids and dates of messages do not count.
  *
  * A reply is stored only if it is complete. A reply is not stored if it failed, is incomplete,
  * reached its length limit or was refused. A reply of another model of `fallback()` is not stored
@@ -88,7 +87,7 @@ export interface CacheLookup {
  * If the cache is first in the list, a stored reply skips all other middleware around the model. If
  * the cache comes after `outputGuards()`, replies are stored before the guards check them, and the
  * guards check each stored reply when it is used. Throws `CONFIGURATION` for an option of the wrong
- * kind.
+ * kind. Source: Arc Reactor, its response cache.
  */
 export function replyCache(options: ReplyCacheOptions = {}): ModelMiddleware {
   const where = 'replyCache()';

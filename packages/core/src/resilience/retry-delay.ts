@@ -10,7 +10,7 @@ import { syncValue } from '../wait/sync-value.ts';
 
 /** How often to try again, and how long to wait before each try. */
 export interface RetryDelayOptions {
-  /** Maximum number of tries, including the first. Default: 3, as in Arc Reactor. */
+  /** Maximum number of tries, including the first. Default: 3. Source: Arc Reactor. */
   readonly attempts?: number;
   /**
    * Wait before the second try, in milliseconds. It doubles before each further try. Default: 1000.
@@ -87,7 +87,7 @@ interface FailedTry extends Pick<RetryInfo, 'attempt' | 'target'> {
 /**
  * Returns a function that decides whether to try again. It resolves to true after the wait, or to
  * false at once if the failure is final. It rejects with the signal's reason when the signal
- * aborts. The waits grow exponentially, with random jitter, as in Arc Reactor.
+ * aborts. The waits grow exponentially, with random jitter.
  */
 export function retryWaiter(
   options: RetryDelayOptions,

@@ -36,8 +36,8 @@ export interface EmulateToolsOptions {
   /** Maximum time for one result, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
   /**
-   * What happens if the model returns no result. `run` (default, as in Spring AI Alibaba) runs the
-   * real tool. `error` returns an error result.
+   * What happens if the model returns no result. `run` runs the real tool. `error` returns an error
+   * result. Default: `run`. Source: Spring AI Alibaba.
    */
   readonly onFailure?: 'run' | 'error';
   /**

@@ -12,11 +12,11 @@ import { isEnding, isNewAnswer, type AnswerEnd } from '../agent/next.ts';
 import { perRun } from '../agent/per-run.ts';
 
 /**
- * Adds a hint for the model about the newest tool results (Arc Reactor 6). If a tool call failed,
- * the hint asks for a corrected tool call. If the model replies with text instead, the text is
- * withdrawn and the next hint is stricter. This happens at most twice in a run. If a limit allows
- * no further request, the withdrawn text is the answer. If a result has no entries, the hint asks
- * for a search with other words. Hints are part of one model request and are never stored.
+ * Adds a hint for the model about the newest tool results. If a tool call failed, the hint asks for
+ * a corrected tool call. If the model replies with text instead, the text is withdrawn and the next
+ * hint is stricter. This happens at most twice in a run. If a limit allows no further request, the
+ * withdrawn text is the answer. If a result has no entries, the hint asks for a search with other
+ * words. Hints are part of one model request and are never stored. Source: Arc Reactor 6.
  */
 export function errorHints(): Middleware;
 export function errorHints(...args: readonly unknown[]): Middleware {

@@ -16,10 +16,10 @@ export interface ReuseResultsOptions {
 }
 
 /**
- * Reuses the result of a successful tool call if the model repeats the tool call in the same run
- * (Arc Reactor 6). The tool does not run again. The next model requests have no tools, and a hint
- * asks the model to answer. Use `tools` to leave out tools that return a new result for the same
- * arguments. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Reuses the result of a successful tool call if the model repeats the tool call in the same run.
+ * The tool does not run again. The next model requests have no tools, and a hint asks the model to
+ * answer. Use `tools` to leave out tools that return a new result for the same arguments. Throws
+ * `CONFIGURATION` for an option of the wrong kind. Source: Arc Reactor 6.
  */
 export function reuseResults(options: ReuseResultsOptions = {}): Middleware {
   checkOptions('reuseResults()', options, reuseResultsOptions);

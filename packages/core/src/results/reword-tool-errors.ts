@@ -22,7 +22,7 @@ export interface RewordToolErrorsOptions {
   readonly tools?: readonly string[];
   /**
    * Returns the text that the model gets. Default, also for an empty text: `Tool failed: …` with
-   * the message of the error (Spring AI Alibaba).
+   * the message of the error. Source: Spring AI Alibaba.
    */
   readonly format?: (error: unknown, call: FailedTool) => Awaitable<string>;
   /**

@@ -39,12 +39,12 @@ export interface TodoListOptions {
 }
 
 /**
- * Gives the model a to-do list, which the model writes with the tool `write_todos` (Spring AI
- * Alibaba: todo list interceptor). The newest result of that tool in the session log is the list,
- * so `todosOf` can also read the list after a resume. If a context policy has removed that tool
- * call, the request gets the list in a message before the conversation. A list of the wrong form,
- * or two lists in one reply, is an error result and does not change the list. Throws
- * `CONFIGURATION` for an option of the wrong kind.
+ * Gives the model a to-do list, which the model writes with the tool `write_todos`. The newest
+ * result of that tool in the session log is the list, so `todosOf` can also read the list after a
+ * resume. If a context policy has removed that tool call, the request gets the list in a message
+ * before the conversation. A list of the wrong form, or two lists in one reply, is an error result
+ * and does not change the list. Throws `CONFIGURATION` for an option of the wrong kind. Source:
+ * Spring AI Alibaba, todo list interceptor.
  */
 export function todoList(options: TodoListOptions = {}): Middleware {
   checkOptions('todoList()', options, todoListOptions);

@@ -18,11 +18,11 @@ export interface ToolCategory {
 }
 
 /**
- * Selects tools by keywords in the question, for `selectTools` (Arc Reactor: keyword selector). The
- * selector chooses the tools of all categories that match the question, and the tools without a
- * category. If no category matches, the selector chooses all tools. Throws `CONFIGURATION` for a
- * category whose `keywords` or `tools` is not a list of strings. Throws `CONFIGURATION` also for a
- * pattern that cannot match any tool name.
+ * Selects tools by keywords in the question, for `selectTools`. The selector chooses the tools of
+ * all categories that match the question, and the tools without a category. If no category matches,
+ * the selector chooses all tools. Throws `CONFIGURATION` for a category whose `keywords` or `tools`
+ * is not a list of strings. Throws `CONFIGURATION` also for a pattern that cannot match any tool
+ * name. Source: Arc Reactor, keyword selector.
  */
 export function byCategory(categories: readonly ToolCategory[]): ToolSelector {
   checkFields('byCategory()', { categories }, { categories: array });

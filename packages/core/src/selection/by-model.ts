@@ -48,11 +48,11 @@ export interface ByModelOptions {
 }
 
 /**
- * Asks a model which tools the question needs, for `selectTools` (Spring AI Alibaba: tool selection
- * interceptor). The usage of this model is added to the usage of the agent call. The selector
- * rejects if the model fails, times out, returns no JSON, or names only unknown tools.
- * `selectTools` then offers all tools and reports the failure to its `onError`. An empty list is a
- * valid answer. Throws `CONFIGURATION` for an option of the wrong kind.
+ * Asks a model which tools the question needs, for `selectTools`. The usage of this model is added
+ * to the usage of the agent call. The selector rejects if the model fails, times out, returns no
+ * JSON, or names only unknown tools. `selectTools` then offers all tools and reports the failure to
+ * its `onError`. An empty list is a valid answer. Throws `CONFIGURATION` for an option of the wrong
+ * kind. Source: Spring AI Alibaba, tool selection interceptor.
  */
 export function byModel(options: ByModelOptions): ToolSelector {
   checkOptions('byModel()', options, byModelOptions);

@@ -23,18 +23,18 @@ export type Embed = (
 export interface BySimilarityOptions extends ByWordsOptions {
   readonly embed: Embed;
   /**
-   * Minimum cosine similarity of a chosen tool to the question, from 0 to 1. Default: 0.3 (Arc
-   * Reactor).
+   * Minimum cosine similarity of a chosen tool to the question, from 0 to 1. Default: 0.3. Source:
+   * Arc Reactor.
    */
   readonly threshold?: number;
 }
 
 /**
- * Selects tools close in meaning to the question, for `selectTools` (Arc Reactor: semantic
- * selector). The selector chooses the tools whose name and description are closest in meaning to
- * the question. If no tool is close enough, the selector chooses all tools. The selector caches the
- * tools' vectors, which all agents with this selector share. Throws `CONFIGURATION` for an option
- * of the wrong kind. The selector rejects if `embed` rejects or does not return vectors.
+ * Selects tools close in meaning to the question, for `selectTools`. The selector chooses the tools
+ * whose name and description are closest in meaning to the question. If no tool is close enough,
+ * the selector chooses all tools. The selector caches the tools' vectors, which all agents with
+ * this selector share. Throws `CONFIGURATION` for an option of the wrong kind. The selector rejects
+ * if `embed` rejects or does not return vectors. Source: Arc Reactor, semantic selector.
  */
 export function bySimilarity(options: BySimilarityOptions): ToolSelector {
   checkOptions('bySimilarity()', options, bySimilarityOptions);

@@ -14,7 +14,9 @@ export interface ByWordsOptions {
    * Default: 10.
    */
   readonly maxTools?: number;
-  /** Whether to choose even if there are `maxTools` tools or fewer (OxyGent). Default: false. */
+  /**
+   * Whether to choose even if there are `maxTools` tools or fewer. Default: false. Source: OxyGent.
+   */
   readonly evenWhenFew?: boolean;
 }
 

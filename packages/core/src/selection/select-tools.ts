@@ -21,8 +21,8 @@ export interface SelectToolsOptions {
    */
   readonly by?: ToolSelector;
   /**
-   * Maximum number of tools in one request, including those of `alwaysOffer`. Default: 20, as in
-   * Arc Reactor. The tool of a structured answer is not counted.
+   * Maximum number of tools in one request, including those of `alwaysOffer`. Default: 20. The tool
+   * of a structured answer is not counted. Source: Arc Reactor.
    */
   readonly maxTools?: number;
   /**
@@ -60,10 +60,10 @@ export type ToolSelector = (
 
 /**
  * Creates middleware, for an agent's `use` list, that offers the model only the tools that fit the
- * user's last message (Arc Reactor: `ToolSelector`). The tools of `alwaysOffer` come first and skip
- * the selection. The others follow in the order of the selector. `maxTools` limits all tools
- * together. If the model calls a hidden tool, it gets an error result. Tool calls that an earlier
- * run left open still run. Throws `CONFIGURATION` for an option of the wrong kind.
+ * user's last message. The tools of `alwaysOffer` come first and skip the selection. The others
+ * follow in the order of the selector. `maxTools` limits all tools together. If the model calls a
+ * hidden tool, it gets an error result. Tool calls that an earlier run left open still run. Throws
+ * `CONFIGURATION` for an option of the wrong kind. Source: Arc Reactor, `ToolSelector`.
  */
 export function selectTools(options: SelectToolsOptions = {}): Middleware {
   checkOptions('selectTools()', options, selectToolsOptions);
@@ -78,8 +78,7 @@ export function selectTools(options: SelectToolsOptions = {}): Middleware {
       run.tools.set(viewOf(selectionOf(run)));
       return next(input);
     },
-    // Chooses before documents are retrieved; Arc Reactor does so afterwards. Open tool calls of an
-    // earlier run need all tools.
+    // Chooses before documents are retrieved. Open tool calls of an earlier run need all tools.
     wrapSettle: async (input, next, run) => {
       const questionMessage = lastUserMessage(input.messages) ?? questionIn(run.messages);
       if (!run.calls.open.length) await select(run, questionMessage);

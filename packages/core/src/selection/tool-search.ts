@@ -34,8 +34,8 @@ export interface ToolSearchOptions {
    */
   readonly alwaysOffer?: readonly string[];
   /**
-   * Whether the model also gets agents as tools (`agentTool`) from the start (OxyGent). Default:
-   * true.
+   * Whether the model also gets agents as tools (`agentTool`) from the start. Default: true.
+   * Source: OxyGent.
    */
   readonly childAgents?: boolean;
   /** Maximum number of tools that one search finds. Default: 5. */
@@ -55,8 +55,8 @@ export interface ToolSearchOptions {
   /** Custom search that replaces the search by words or by meaning. */
   readonly search?: ToolSelector;
   /**
-   * Whether to require a search even for `limit` tools or fewer (OxyGent). If false, so few tools
-   * are all offered without a search. Default: true.
+   * Whether to require a search even for `limit` tools or fewer. If false, so few tools are all
+   * offered without a search. Default: true. Source: OxyGent.
    */
   readonly evenWhenFew?: boolean;
   /**
@@ -68,7 +68,7 @@ export interface ToolSearchOptions {
 
 /**
  * Creates middleware, for an agent's `use` list, that hides tools until the model finds them with
- * the tool `retrieve_tools` (OxyGent: sourcing).
+ * the tool `retrieve_tools`.
  *
  * The model can call found tools from its next request on. The tools stay available in later agent
  * calls of the session and after a resume, because the stored log has the search results. Tools of
@@ -78,7 +78,7 @@ export interface ToolSearchOptions {
  * not found. A search finds only tools that the agent call's `allowTools` permits.
  *
  * Throws `CONFIGURATION` for an option of the wrong kind. An agent call fails with `CONFIGURATION`
- * if the agent already has a tool named `retrieve_tools`.
+ * if the agent already has a tool named `retrieve_tools`. Source: OxyGent, sourcing.
  */
 export function toolSearch(options: ToolSearchOptions = {}): Middleware {
   checkOptions('toolSearch()', options, toolSearchOptions);

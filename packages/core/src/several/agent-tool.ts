@@ -102,10 +102,9 @@ interface Child {
 }
 
 /**
- * Returns a tool that calls another agent, the child (AgentScope: `SubAgentTool`). The model gives
- * a `message`. Every answer begins with a `session_id`. To continue an earlier session, the model
- * adds its `session_id`. A factory creates one child per session. An agent instead of a factory has
- * only one session.
+ * Returns a tool that calls another agent, the child. The model gives a `message`. Every answer
+ * begins with a `session_id`. To continue an earlier session, the model adds its `session_id`. A
+ * factory creates one child per session. An agent instead of a factory has only one session.
  *
  * The child's events go to the readers of the parent's run. The parent's signal stops the child,
  * and an interrupt of the parent interrupts the child. If the child fails, the tool call gets an
@@ -113,7 +112,7 @@ interface Child {
  * parent's tool call then applies to all pending tool calls of the child. A result applies to the
  * child's only pending tool call. The child counts its own usage: its limits and its `spendCap()`
  * apply to it, those of the parent do not. Throws `CONFIGURATION` if the name has no ASCII letters
- * or digits.
+ * or digits. Source: AgentScope, `SubAgentTool`.
  */
 export function agentTool(agent: ChildAgent | ChildFactory, options: AgentToolOptions): Tool {
   checkOptions('agentTool()', options, agentToolOptions);

@@ -16,8 +16,7 @@ import type { Agent } from '../agent/agent.ts';
 const version = 5;
 
 /**
- * The whole state of an agent as plain JSON (AgentScope: memory, toolkit, interrupt flag),
- * including its open tool calls.
+ * The whole state of an agent as plain JSON, including its open tool calls. Source: AgentScope.
  */
 export interface AgentState {
   readonly version: typeof version;

@@ -25,10 +25,9 @@ export interface Checkpoint {
 
 /**
  * Returns the checkpoints of an agent's session, the oldest first. There is one checkpoint after
- * each write of messages: an input, a model's reply, or the results of tools (Spring AI Alibaba:
- * after each node). When a long log is compacted, the older checkpoints become one. Rejects with
- * `CONFIGURATION` if the memory has no checkpoints, and with `STORAGE_FAILED` if the log can't be
- * read.
+ * each write of messages: an input, a model's reply, or the results of tools. When a long log is
+ * compacted, the older checkpoints become one. Rejects with `CONFIGURATION` if the memory has no
+ * checkpoints, and with `STORAGE_FAILED` if the log can't be read. Source: Spring AI Alibaba.
  */
 export async function listCheckpoints(agent: Agent): Promise<readonly Checkpoint[]> {
   checkAgent(agent);

@@ -19,7 +19,7 @@ export interface StateKey<Value, Update> {
   reduce(value: Value, update: Update): Value;
 }
 
-/** Creates a state key whose updates replace the value (Spring AI Alibaba: `REPLACE`). */
+/** Creates a state key whose updates replace the value. Source: Spring AI Alibaba, `REPLACE`. */
 export function replaceKey<T>(initial: T): StateKey<T, T>;
 export function replaceKey<T>(): StateKey<T | undefined, T>;
 export function replaceKey<T>(initial?: T): StateKey<T | undefined, T> {
@@ -27,8 +27,8 @@ export function replaceKey<T>(initial?: T): StateKey<T | undefined, T> {
 }
 
 /**
- * Creates a state key for a list. An update adds one item or an array of items (Spring AI Alibaba:
- * `APPEND`).
+ * Creates a state key for a list. An update adds one item or an array of items. Source: Spring AI
+ * Alibaba, `APPEND`.
  */
 export function appendKey<T>(initial: readonly T[] = []): StateKey<readonly T[], T | readonly T[]> {
   checkFields('appendKey()', { initial }, { initial: array });
@@ -40,9 +40,9 @@ export function appendKey<T>(initial: readonly T[] = []): StateKey<readonly T[],
 }
 
 /**
- * Creates a state key for an object. An update sets some of its fields (Spring AI Alibaba:
- * `MERGE`). An update that is not an object is refused. Throws `CONFIGURATION` if `initial` is not
- * an object.
+ * Creates a state key for an object. An update sets some of its fields. An update that is not an
+ * object is refused. Throws `CONFIGURATION` if `initial` is not an object. Source: Spring AI
+ * Alibaba, `MERGE`.
  */
 export function mergeKey<T extends object>(initial: T): StateKey<T, Partial<T>>;
 export function mergeKey<T extends object>(): StateKey<Partial<T>, Partial<T>>;

@@ -60,8 +60,8 @@ export interface StateKeysOptions<K extends StateKeys> {
   /** Key that stores the text of an agent call's input, after guards and `pre-call` hooks. */
   readonly inputKey?: keyof K & string;
   /**
-   * Key that stores the answer of an agent call: its `output` or, without `output`, its text
-   * (Spring AI Alibaba: `outputKey`).
+   * Key that stores the answer of an agent call: its `output` or, without `output`, its text.
+   * Source: Spring AI Alibaba, `outputKey`.
    */
   readonly outputKey?: keyof K & string;
 }
@@ -77,12 +77,13 @@ export interface StateMiddleware<K extends StateKeys> extends Middleware {
 
 /**
  * Keeps values of your own in a session. Hooks, middleware and tools can read and write these
- * values (Spring AI Alibaba: `KeyStrategy`). Each key has a JSON value and a strategy for updates,
- * so that concurrent tools do not undo each other's updates.
+ * values. Each key has a JSON value and a strategy for updates, so that concurrent tools do not
+ * undo each other's updates.
  *
  * The values belong to the agent (`agent.status`). They are saved and loaded with its state, and
  * stored in the log of a `SessionMemory`. An agent call fails with `INVALID_STATE` if a saved value
- * does not fit its key. Throws `CONFIGURATION` for an invalid key.
+ * does not fit its key. Throws `CONFIGURATION` for an invalid key. Source: Spring AI Alibaba,
+ * `KeyStrategy`.
  */
 export function stateKeys<const K extends StateKeys>(
   keys: K,

@@ -15,15 +15,15 @@ export interface CheckAnswersOptions {
 }
 
 /**
- * Checks the answers of a model with native tool calling, and asks the model to correct bad answers
- * (OxyGent: `func_reflexion`). Put this middleware in an agent's `use` list. With `textToolCalls`,
- * use the option `check` of `textToolCalls` instead.
+ * Checks the answers of a model with native tool calling, and asks the model to correct bad
+ * answers. Put this middleware in an agent's `use` list. With `textToolCalls`, use the option
+ * `check` of `textToolCalls` instead.
  *
  * Readers get the text before it is checked; a `step-reset` takes refused text back. A refused
  * answer costs an iteration. The session log stores the refused answer and the correction as two
- * messages with `metadata.correction`. A structured value is checked as JSON; if it is refused,
- * no tool call beside it runs. Other replies with tool calls and summaries are not checked.
- * Throws `CONFIGURATION` for an option of the wrong kind.
+ * messages with `metadata.correction`. A structured value is checked as JSON; if it is refused, no
+ * tool call beside it runs. Other replies with tool calls and summaries are not checked. Throws
+ * `CONFIGURATION` for an option of the wrong kind. Source: OxyGent, `func_reflexion`.
  */
 export function checkAnswers(options: CheckAnswersOptions = {}): Middleware {
   checkOptions('checkAnswers()', options, checkAnswersOptions);

@@ -43,7 +43,7 @@ export class TextReply {
 
   /**
    * Text without thinking. If all text is withheld until the end of the reply, the white space
-   * after it is removed with the thinking (OxyGent).
+   * after it is removed with the thinking.
    */
   get text(): string {
     const { text } = this.reader;

@@ -35,7 +35,7 @@ export interface TextToolCallsOptions {
   readonly parallel?: boolean;
   /**
    * What becomes of text before a `<think>` part. `keep` (default): it belongs to the answer.
-   * `drop`: all text before the last `</think>` is thinking, as in OxyGent.
+   * `drop`: all text before the last `</think>` is thinking. Source: OxyGent.
    */
   readonly textBeforeThinking?: 'keep' | 'drop';
   /**
@@ -47,9 +47,8 @@ export interface TextToolCallsOptions {
 
 /**
  * Creates middleware with which a model without native tool calling can use tools: the model writes
- * tool calls as JSON in its text. (OxyGent: the protocol of its ReAct agent.) In an agent's `use`
- * list, put it after `outputGuards`, and before `fallback` and `retry`. Throws `CONFIGURATION` for
- * an option of the wrong kind.
+ * tool calls as JSON in its text. In an agent's `use` list, put it after `outputGuards`, and before
+ * `fallback` and `retry`. Throws `CONFIGURATION` for an option of the wrong kind.
  *
  * The model gets its tools as text after the system prompt, and earlier tool calls and results as
  * text messages. Tool calls in a reply become ordinary tool calls, and `<think>` parts become
@@ -58,7 +57,8 @@ export interface TextToolCallsOptions {
  *
  * An invalid reply uses up one iteration. The log stores the reply and the correction as two
  * messages with `metadata.correction`. The text for the model mentions a tool choice, but the
- * choice is not enforced. With the tool choice `none`, the model gets no tools.
+ * choice is not enforced. With the tool choice `none`, the model gets no tools. Source: OxyGent,
+ * the protocol of its ReAct agent.
  */
 export function textToolCalls(
   options: TextToolCallsOptions = {},

@@ -17,8 +17,8 @@ export interface ContextToken<T> {
 export type ContextEntry = readonly [token: object, value: unknown];
 
 /**
- * Creates a token with which tools get a value from outside, such as a database. (AgentScope's
- * `ToolExecutionContext` finds a value by its class; here a tool finds a value by its token.)
+ * Creates a token with which tools get a value from outside, such as a database. Source:
+ * AgentScope, `ToolExecutionContext`, which finds a value by its class.
  */
 export function contextToken<T>(name: string): ContextToken<T> {
   checkFields('contextToken()', { name }, { name: string });

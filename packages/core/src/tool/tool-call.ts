@@ -176,8 +176,7 @@ export function toolResult(
 }
 
 /**
- * Returns an error result for the model. The prefix `Error: ` is the one of AgentScope and Arc
- * Reactor.
+ * Returns an error result for the model. Sources of the prefix `Error: `: AgentScope; Arc Reactor.
  */
 export function errorResult(toolUse: ToolUse, message: string): ToolResult {
   return toolResult(toolUse, `Error: ${message}`, 'error');

@@ -52,9 +52,10 @@ export interface ToolContext<Data = unknown> extends RunInfo {
   /** Key that is the same for every attempt at the same tool call. */
   readonly idempotencyKey: string;
   /**
-   * Sends a copy of the value to hooks and to readers of the stream (AgentScope: `ToolEmitter`).
-   * The model never sees the value. Throws `INVALID_INPUT` if the value has no JSON form.
-   * A data part, such as `{ type: 'data-chart', data }`, becomes AI SDK's part of this type.
+   * Sends a copy of the value to hooks and to readers of the stream. The model never sees the
+   * value. Throws `INVALID_INPUT` if the value has no JSON form. A data part, such as
+   * `{ type: 'data-chart', data }`, becomes AI SDK's part of this type. Source: AgentScope,
+   * `ToolEmitter`.
    */
   emit(progress: Progress<Data>): void;
   /** Adds events of another agent to this run's stream. Readers get these events; hooks do not. */
@@ -65,9 +66,9 @@ export interface ToolContext<Data = unknown> extends RunInfo {
    */
   get<T>(token: ContextToken<T>): T;
   /**
-   * Ends this tool call without a result (AgentScope: `ToolSuspendException`). The run finishes the
-   * other tool calls and ends as `suspended`. A decision in a later agent call ends this tool
-   * call. `details` are stored and shown with the pending tool call. Never returns.
+   * Ends this tool call without a result. The run finishes the other tool calls and ends as
+   * `suspended`. A decision in a later agent call ends this tool call. `details` are stored and
+   * shown with the pending tool call. Never returns. Source: AgentScope, `ToolSuspendException`.
    */
   suspend(reason?: string, details?: JsonObject): never;
   /**
@@ -115,15 +116,16 @@ export interface ToolOptions<
    */
   readonly input: S;
   /**
-   * Maximum time of one tool call, in milliseconds. Default: 300,000, which is 5 minutes
-   * (AgentScope: tool execution defaults).
+   * Maximum time of one tool call, in milliseconds. Default: 300,000, which is 5 minutes. Source:
+   * AgentScope, tool execution defaults.
    */
   readonly timeoutMs?: number;
   /** Whether to ask the provider to enforce the schema. Some providers cannot. */
   readonly strict?: boolean;
   /**
-   * Values for parameters that are hidden from the model (AgentScope: preset parameters). Each name
-   * must be a property of the schema. The values are added before the arguments are validated.
+   * Values for parameters that are hidden from the model. Each name must be a property of the
+   * schema. The values are added before the arguments are validated. Source: AgentScope, preset
+   * parameters.
    */
   readonly preset?: Preset;
   /**
@@ -145,9 +147,9 @@ export interface ToolOptions<
    */
   readonly replay?: ReplayPolicy;
   /**
-   * Whether the tool's result is the agent's answer (Spring AI Alibaba: `returnDirect`). If all
-   * tool calls of one model reply have this option and succeed, the run does not ask the model
-   * again. The run then ends with reason `return-direct`. Default: false.
+   * Whether the tool's result is the agent's answer. If all tool calls of one model reply have this
+   * option and succeed, the run does not ask the model again. The run then ends with reason
+   * `return-direct`. Default: false. Source: Spring AI Alibaba, `returnDirect`.
    */
   readonly returnDirect?: boolean;
   /**

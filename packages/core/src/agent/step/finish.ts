@@ -17,8 +17,8 @@ export type EndParts = JumpParts & Pick<LiveRun, 'tools'>;
 /**
  * Returns the ending of an agent call that was interrupted, paused, aborted or refused. Stores
  * `partial`, the part of the reply that readers have. The answer to an interrupt is its message or
- * the recovery message (AgentScope: `handleInterrupt`). If a failure stopped the agent call,
- * rejects with it, after it has closed the open tool calls.
+ * the recovery message. If a failure stopped the agent call, rejects with it, after it has closed
+ * the open tool calls.
  */
 export async function endStopped(run: EndParts, partial?: Msg): Promise<Ending> {
   if (run.ending.aborted) run.ending.enterStage('aborting');

@@ -27,8 +27,8 @@ export interface Resumption {
 
 /**
  * Returns how an agent call without input continues the log. The first rule that fits decides.
- * `agent`: name of the agent. Another agent's message at the end is unanswered (AgentScope:
- * `observe`).
+ * `agent`: name of the agent. Another agent's message at the end is unanswered. Source: AgentScope,
+ * `observe`.
  */
 export function resumptionOf({ messages, openRunId }: LogEnd, agent?: string): Resumption {
   const index = messages.findLastIndex(isKept);

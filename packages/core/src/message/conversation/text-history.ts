@@ -36,10 +36,7 @@ export function textHistory(
   return (messages) => resultGroups(messages).flatMap(visibleMessages);
 }
 
-/**
- * Returns one message for several tool results: first the media, then all texts as one text
- * (OxyGent).
- */
+/** Returns one message for several tool results: first the media, then all texts as one text. */
 function observation(group: readonly Msg[], media: readonly MediaBlock['type'][]): Msg {
   const results = group.flatMap(toolResultsOf);
   const isRead = ({ type }: ContentBlock): boolean => media.some((each) => each === type);

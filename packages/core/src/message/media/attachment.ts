@@ -17,27 +17,27 @@ export interface AttachmentOptions {
    */
   readonly mediaType?: string;
   /**
-   * Maximum number of pixels of an inline PNG, JPEG, GIF or WebP image. Default: 10 million
-   * (OxyGent). Other images have no limit, because their size is unknown.
+   * Maximum number of pixels of an inline PNG, JPEG, GIF or WebP image. Default: 10 million. Other
+   * images have no limit, because their size is unknown. Source: OxyGent.
    */
   readonly maxImagePixels?: number;
-  /** Maximum number of bytes of an inline video. Default: 12 MiB, as in OxyGent. */
+  /** Maximum number of bytes of an inline video. Default: 12 MiB. Source: OxyGent. */
   readonly maxVideoBytes?: number;
   /**
-   * Maximum number of bytes of other inline files, except images and audio. Default: 2 MiB
-   * (OxyGent).
+   * Maximum number of bytes of other inline files, except images and audio. Default: 2 MiB. Source:
+   * OxyGent.
    */
   readonly maxFileBytes?: number;
 }
 
 /**
  * Creates a message block for a medium. The media type decides its kind: image, audio, video or
- * file (OxyGent: attachments by extension). All other types are files, such as PDF, tables,
- * documents and code. A URL stays a URL, and the model's server fetches it. Bytes and `data:` URLs
- * are sent inline.
+ * file. All other types are files, such as PDF, tables, documents and code. A URL stays a URL, and
+ * the model's server fetches it. Bytes and `data:` URLs are sent inline.
  *
  * Throws `PAYLOAD_TOO_LARGE` for inline data above its limit, with `limit` and `size` in `details`.
- * `Infinity` means no limit. Throws `INVALID_INPUT` for a URL that no server can fetch.
+ * `Infinity` means no limit. Throws `INVALID_INPUT` for a URL that no server can fetch. Source:
+ * OxyGent, attachments by extension.
  */
 export function attachment(
   source: string | URL | Uint8Array | ArrayBuffer,

@@ -144,7 +144,7 @@ function sendableMedia({ media }: ModelFeatures): Media {
 /**
  * Converts one message to the format of the multimodal service, or to that of the text service if
  * `media` is `undefined`. Each tool result becomes a separate message. Thinking is not sent back.
- * Only tool results have a `name` (AgentScope: `DashScopeMessageConverter`).
+ * Only tool results have a `name`.
  */
 function toDashScopeMessages(message: Msg, media: Media | undefined): readonly WireObject[] {
   const { role, content } = message;

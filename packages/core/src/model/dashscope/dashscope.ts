@@ -41,13 +41,11 @@ export interface DashScopeOptions extends HttpModelOptions {
   readonly thinkingBudget?: number;
 }
 
-/**
- * Name patterns of models that only the multimodal service has (AgentScope: `DashScopeHttpClient`).
- */
+/** Name patterns of models that only the multimodal service has. */
 const imageModelPattern = /-vl|^qvq|-omni|^qwen3\.[5-9]|^kimi-k2\.[5-9]/i;
 const audioModelPattern = /-audio|-omni|-asr/i;
 
-/** Form of AgentScope's formatter for several agents. */
+/** How the history of several agents names its speakers. */
 const history = { headerOn: 'first', names: 'always' } as const;
 
 /**

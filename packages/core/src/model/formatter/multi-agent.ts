@@ -21,14 +21,14 @@ export interface MultiAgentOptions extends HistoryForm {
 /**
  * Wraps a model for conversations of several agents. Consecutive text messages of agents and users
  * become one user message. It contains a `<history>` with lines of the form `Name: text`, and media
- * between the lines. System messages, tool calls with their results, and messages with `metadata: {
- * origin: 'program' }` stay separate. The library sets this field in all its own messages, such
- * as prompts and recalled text. The session log does not change (AgentScope: the
- * `MultiAgentFormatter`s).
+ * between the lines. System messages, tool calls with their results, and messages with
+ * `metadata: { origin: 'program' }` stay separate. The library sets this field in all its own
+ * messages, such as prompts and recalled text. The session log does not change.
  *
  * No speaker can imitate another one. Further lines of a text are indented. In a name, `\ufffd`
  * replaces line breaks and colons. In every user message, the `<` of a history tag becomes `&lt;`,
- * because a separate message may quote a tool. The tags around recalled text stay tags.
+ * because a separate message may quote a tool. The tags around recalled text stay tags. Source:
+ * AgentScope, the `MultiAgentFormatter`s.
  */
 export function multiAgent(model: ChatModel, options: MultiAgentOptions = {}): ChatModel {
   checkOptions('multiAgent()', { ...options, model }, multiAgentOptions);

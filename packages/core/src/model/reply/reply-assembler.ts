@@ -63,8 +63,8 @@ export interface ReplyAssemblerOptions {
 }
 
 /**
- * Builds the blocks of a reply from its deltas. The order of the blocks is AgentScope's: text and
- * thinking as they came, then media, then tool calls.
+ * Builds the blocks of a reply from its deltas, in this order: text and thinking as they came, then
+ * media, then tool calls.
  */
 export class ReplyAssembler {
   readonly #options: ReplyAssemblerOptions;

@@ -32,12 +32,12 @@ export interface EvictLargeResultsOptions {
   readonly store: KeyValueStore;
   /**
    * Maximum number of estimated tokens of a result's text. A longer result is moved to the store.
-   * Default: 20,000 (Spring AI Alibaba).
+   * Default: 20,000. Source: Spring AI Alibaba.
    */
   readonly maxTokens?: number;
   /**
-   * Number of lines that stay in the result, with at most 1,000 characters each. Default: 10
-   * (Spring AI Alibaba).
+   * Number of lines that stay in the result, with at most 1,000 characters each. Default: 10.
+   * Source: Spring AI Alibaba.
    */
   readonly headLines?: number;
   /** Names of tools whose results are never shortened. */

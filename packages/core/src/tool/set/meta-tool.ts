@@ -20,11 +20,11 @@ interface MetaInput {
 }
 
 /**
- * Returns a tool with which the model switches the tool groups of its `Toolkit` (AgentScope:
- * `reset_equipped_tools`). The tool activates the groups that the model names. With `exactly: true`
- * it also deactivates all other groups. The tool's result lists the active groups. Their tools are
- * in the model's next request. A fork of the toolkit gets a tool of its own. Adding this tool to
- * any other set of tools throws `CONFIGURATION`.
+ * Returns a tool with which the model switches the tool groups of its `Toolkit`. The tool activates
+ * the groups that the model names. With `exactly: true` it also deactivates all other groups. The
+ * tool's result lists the active groups. Their tools are in the model's next request. A fork of the
+ * toolkit gets a tool of its own. Adding this tool to any other set of tools throws
+ * `CONFIGURATION`. Source: AgentScope, `reset_equipped_tools`.
  */
 export function metaTool(options: MetaToolOptions = {}): Tool {
   checkOptions('metaTool()', options, metaToolOptions);

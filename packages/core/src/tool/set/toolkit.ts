@@ -34,7 +34,7 @@ export interface ToolGroup {
 export interface ToolGroupOptions {
   readonly name: string;
   readonly description: string;
-  /** Whether the group is active at first. Default: true (AgentScope: `createToolGroup`). */
+  /** Whether the group is active at first. Default: true. Source: AgentScope, `createToolGroup`. */
   readonly active?: boolean;
 }
 
@@ -42,11 +42,11 @@ export interface ToolGroupOptions {
 export interface ToolkitOptions extends ForkOptions {
   /** Groups to create before the tools are added. */
   readonly groups?: readonly ToolGroupOptions[];
-  /** Whether `remove` may remove tools. Default: true (AgentScope: `allowToolDeletion`). */
+  /** Whether `remove` may remove tools. Default: true. Source: AgentScope, `allowToolDeletion`. */
   readonly allowDeletion?: boolean;
   /**
-   * Values for context tokens of the tools (AgentScope: `defaultContext`). A value for the same
-   * token from the agent or the agent call replaces them.
+   * Values for context tokens of the tools. A value for the same token from the agent or the agent
+   * call replaces them. Source: AgentScope, `defaultContext`.
    */
   readonly toolContext?: Iterable<ContextEntry>;
 }
@@ -156,10 +156,10 @@ export class Toolkit<const T extends Tool = Tool> implements ToolSet<T> {
   }
 
   /**
-   * Adds or replaces preset parameters of a tool; its other preset parameters stay (AgentScope:
-   * `updateToolPresetParameters`). The change applies to the model's next request and to the next
-   * tool call. Throws `INVALID_INPUT` if no tool has the name, and `CONFIGURATION` if the tool
-   * lacks one of the parameters.
+   * Adds or replaces preset parameters of a tool; its other preset parameters stay. The change
+   * applies to the model's next request and to the next tool call. Throws `INVALID_INPUT` if no
+   * tool has the name, and `CONFIGURATION` if the tool lacks one of the parameters. Source:
+   * AgentScope, `updateToolPresetParameters`.
    */
   updatePreset(toolName: string, values: JsonObject): void {
     checkObject('updatePreset()', values, 'INVALID_INPUT');
