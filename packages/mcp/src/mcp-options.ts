@@ -30,8 +30,8 @@ export interface McpToolsOptions {
    */
   readonly name?: string;
   /**
-   * Names of the servers that may be used. Default: all servers (Arc Reactor: allow-list of server
-   * names).
+   * Names of the servers that may be used. Default: all servers. Source: Arc Reactor, allow-list of
+   * server names.
    */
   readonly allowedServers?: readonly string[];
   /**
@@ -67,11 +67,11 @@ export interface McpToolsOptions {
   readonly prefix?: string;
   /**
    * Maximum number of characters of text in a tool result. Longer text is shortened, and a note
-   * says so. Default: 50,000, as in Arc Reactor.
+   * says so. Default: 50,000. Source: Arc Reactor.
    */
   readonly maxOutputChars?: number;
   /**
-   * Time limit for connecting and listing the tools, in milliseconds. Default: 30,000, as in Arc
+   * Time limit for connecting and listing the tools, in milliseconds. Default: 30,000. Source: Arc
    * Reactor.
    */
   readonly connectTimeoutMs?: number;
@@ -114,8 +114,8 @@ export type McpHeaders = Readonly<Record<string, string>>;
 /** When and how often a lost MCP connection is opened again. */
 export interface McpReconnectOptions {
   /**
-   * Number of attempts in the background. Default: 5, as in Arc Reactor. With 0, only the next tool
-   * call reconnects.
+   * Number of attempts in the background. Default: 5. With 0, only the next tool call reconnects.
+   * Source: Arc Reactor.
    */
   readonly attempts?: number;
   /**

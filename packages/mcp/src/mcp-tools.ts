@@ -256,7 +256,7 @@ export class McpTools implements ToolSet {
 
   /**
    * Tries to reconnect, as the option `reconnect` says. Default: 5 attempts; the first wait is 5 s,
-   * each further wait is twice as long, and 60 s is the maximum (Arc Reactor).
+   * each further wait is twice as long, and 60 s is the maximum. Source: Arc Reactor.
    */
   async #reconnect(): Promise<void> {
     const {

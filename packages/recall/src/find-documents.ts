@@ -254,7 +254,7 @@ export interface RetrievalOptions extends MessageContext {
   readonly mode?: 'auto' | 'tool' | 'both';
   /**
    * Maximum number of documents that one search returns. Of documents with the same id or the same
-   * content, only the best one counts. Default: 10, as in Arc Reactor.
+   * content, only the best one counts. Default: 10. Source: Arc Reactor.
    */
   readonly topK?: number;
   /**
@@ -263,13 +263,13 @@ export interface RetrievalOptions extends MessageContext {
    */
   readonly candidates?: number;
   /**
-   * Minimum score of a document. Default: the threshold of the retriever, else 0.7 (Arc Reactor).
-   * Documents without a score are always used.
+   * Minimum score of a document. Default: the threshold of the retriever, else 0.7. Documents
+   * without a score are always used. Source: Arc Reactor.
    */
   readonly threshold?: number;
   /**
    * Maximum number of estimated tokens of the documents' text. The best documents come first.
-   * Default: 4,000, as in Arc Reactor.
+   * Default: 4,000. Source: Arc Reactor.
    */
   readonly maxTokens?: number;
   /** Token profile that estimates the text. Default: `arc`. */

@@ -54,7 +54,7 @@ export interface LongTermMemoryOptions extends MessageContext {
   /**
    * Who uses the memory. `auto`: every agent call recalls records before it and stores its turn
    * after it. `tool`: the model uses the tools `retrieve_from_memory` and `record_to_memory`.
-   * `both` (default): all of this (AgentScope: `LongTermMemoryMode`).
+   * `both` (default): all of this. Source: AgentScope, `LongTermMemoryMode`.
    */
   readonly mode?: 'auto' | 'tool' | 'both';
   /** Maximum number of records that one recall returns. Default: 5. */
@@ -226,8 +226,8 @@ function wholeInput(input: readonly Msg[], conversation: readonly Msg[]): readon
 }
 
 /**
- * Returns the two tools with which the model uses its memory (AgentScope: `LongTermMemoryTools`). A
- * failure of the memory becomes an error result.
+ * Returns the two tools with which the model uses its memory. A failure of the memory becomes an
+ * error result.
  */
 function longTermTools(settings: LongTermSettings): readonly Tool[] {
   const { memory, maxTokens, report } = settings;

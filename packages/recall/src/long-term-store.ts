@@ -37,7 +37,7 @@ export interface LongTermRecordOptions {
 
 /**
  * Memory that outlives a conversation. It stores facts and turns, and finds them when a new
- * question has the same topic (AgentScope: `LongTermMemory`).
+ * question has the same topic. Source: AgentScope, `LongTermMemory`.
  */
 export interface LongTermMemory {
   /**

@@ -10,9 +10,9 @@ export type Rerank = (
 
 /**
  * Creates a reranker that combines the score of a document with the share of the query's words that
- * the document contains. It works in any language. `weight` is the weight of the words, from 0 to
- * 1. Default: 0.3, as in Arc Reactor. If a document has no score, its position is used in place of
- * the score.
+ * the document contains. It works in any language. `weight`: weight of the words, from 0 to 1.
+ * Default: 0.3. If a document has no score, its position is used in place of the score. Source: Arc
+ * Reactor.
  */
 export function keywordRerank(options: { readonly weight?: number } = {}): Rerank {
   checkOptions('keywordRerank()', options, keywordRerankOptions);
@@ -34,8 +34,8 @@ export function keywordRerank(options: { readonly weight?: number } = {}): Reran
  * Creates a reranker that uses maximal marginal relevance. It chooses `topK` documents one by one.
  * For each choice, it takes the score of a document and subtracts the similarity to the chosen
  * documents. Similar documents therefore do not fill the whole result. `lambda` is the weight of
- * the score, from 0 to 1. Default: 0.5 (Arc Reactor). The similarity is the Jaccard index of the
- * words, in any language.
+ * the score, from 0 to 1. Default: 0.5. The similarity is the Jaccard index of the words, in any
+ * language. Source: Arc Reactor.
  */
 export function mmrRerank(options: { readonly lambda?: number } = {}): Rerank {
   checkOptions('mmrRerank()', options, mmrRerankOptions);

@@ -13,14 +13,15 @@ import {
 } from './find-documents.ts';
 
 /**
- * Finds documents for an agent's answers (Arc Reactor: RAG). Put this middleware in the agent's
- * `use` list. It searches before each agent call, gives the model a search tool, or does both.
+ * Finds documents for an agent's answers. Put this middleware in the agent's `use` list. It
+ * searches before each agent call, gives the model a search tool, or does both.
  *
  * A search before an agent call puts its documents into a message between system prompt and
  * conversation, or at the end of the system prompt. Each model request of the agent call has them,
  * but `Memory` does not store them. If a search fails or takes too long, `onError` gets the error
  * and the agent call continues. In that case, the search tool returns an error result. Invalid
  * documents are left out and reported to `onError`. Throws `CONFIGURATION` for an invalid option.
+ * Source: Arc Reactor, RAG.
  */
 export function retrieval(options: RetrievalOptions): Middleware {
   checkOptions('retrieval()', options, retrievalOptions);

@@ -17,8 +17,8 @@ export interface RateLimitOptions extends CounterOptions {
 /**
  * Limits the agent calls per user. A window begins with its first agent call. The limit per minute
  * is checked before the limit per hour. A rejected agent call also counts in the window that
- * rejects it. The `details` of a rejection have `retryAfterMs` (Arc Reactor:
- * `DefaultRateLimitStage`).
+ * rejects it. The `details` of a rejection have `retryAfterMs`. Source: Arc Reactor,
+ * `DefaultRateLimitStage`.
  */
 export function rateLimit(options: RateLimitOptions = {}): InputGuard {
   checkOptions('rateLimit()', options, rateLimitOptions);

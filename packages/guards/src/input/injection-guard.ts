@@ -49,8 +49,8 @@ export interface InjectionGuardOptions extends InputGuardOptions {
  * Rejects attempts to give the model new instructions in English, Korean, Chinese or Japanese. It
  * checks all texts of the input, including tool results and decoded base64. Before the check it
  * removes invisible characters and folds fullwidth forms and look-alike letters. It also reads what
- * tag characters spell. Patterns are only a first filter: new wordings pass (Arc Reactor:
- * `DefaultInjectionDetectionStage`).
+ * tag characters spell. Patterns are only a first filter: new wordings pass. Source: Arc Reactor,
+ * `DefaultInjectionDetectionStage`.
  */
 export function injectionGuard(options: InjectionGuardOptions = {}): InputGuard {
   checkOptions('injectionGuard()', options, injectionGuardOptions);

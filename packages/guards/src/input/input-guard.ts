@@ -61,8 +61,8 @@ export type InputGuard = Middleware & Required<Pick<Middleware, 'name' | 'wrapIn
  *
  * A rejection ends the agent call with reason `rejected` and `error.code` `GUARD_REJECTED`. The
  * `details` of the error have the `category`, and the guard's name as `stage`. An exception or an
- * invalid return value counts as a rejection with the category `SYSTEM_ERROR` (Arc Reactor:
- * `GuardPipeline`). `check` may also throw an `AgentError` with the code `GUARD_REJECTED`.
+ * invalid return value counts as a rejection with the category `SYSTEM_ERROR`. `check` may also
+ * throw an `AgentError` with the code `GUARD_REJECTED`. Source: Arc Reactor, `GuardPipeline`.
  *
  * @example
  * const noCode = inputGuard('noCode', (input) =>

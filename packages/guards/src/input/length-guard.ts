@@ -23,7 +23,7 @@ export interface LengthGuardOptions extends InputGuardOptions {
 /**
  * Limits the length of an agent call's input. Counts all texts together that a client sent and the
  * model will read, also names, tool results and declarations of tools. Does not count the addresses
- * of files (Arc Reactor: `DefaultInputValidationStage`).
+ * of files. Source: Arc Reactor, `DefaultInputValidationStage`.
  */
 export function lengthGuard(options: LengthGuardOptions = {}): InputGuard {
   checkOptions('lengthGuard()', options, lengthGuardOptions);

@@ -53,7 +53,10 @@ export interface LengthViolation {
   readonly run?: RunInfo;
 }
 
-/** Limits the length of the model's answers (Arc Reactor: `outputMinChars`, `outputMaxChars`). */
+/**
+ * Limits the length of the model's answers. Source: Arc Reactor, `outputMinChars`,
+ * `outputMaxChars`.
+ */
 export function lengthRule(options: LengthRuleOptions): OutputRule {
   checkOptions('lengthRule()', options, lengthRuleOptions);
   const { min = 0, max = Infinity, tooShort = 'warn', mark = '\n\n[Cut off here]' } = options;

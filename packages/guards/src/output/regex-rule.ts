@@ -25,8 +25,8 @@ export interface RegexRuleOptions {
 }
 
 /**
- * Replaces or rejects what your regular expression finds in a reply (Arc Reactor:
- * `RegexPatternOutputGuard`).
+ * Replaces or rejects what your regular expression finds in a reply. Source: Arc Reactor,
+ * `RegexPatternOutputGuard`.
  */
 export function regexRule(
   options: RegexRuleOptions,

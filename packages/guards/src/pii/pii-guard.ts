@@ -32,9 +32,8 @@ export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
 }
 
 /**
- * Applies `piiRule` to input, replies and tool results as one middleware. The defaults of `input`,
- * `output`, `toolResults` and `action` are those of Spring AI Alibaba's PII hook. The default of
- * `kinds` is that of `piiRule`.
+ * Applies `piiRule` to input, replies and tool results as one middleware. The default of `kinds` is
+ * that of `piiRule`.
  *
  * With action `reject`, an agent call with personal data in its input or reply ends as `rejected`.
  * A tool result with personal data is withheld: the model gets an error result instead. If a check
@@ -42,7 +41,7 @@ export interface PiiGuardOptions extends PiiRuleOptions, OutputGuardOptions {
  * not checked.
  *
  * Put this middleware before middleware that retries or changes models. Throws `CONFIGURATION` for
- * an option of the wrong kind.
+ * an option of the wrong kind. Source: Spring AI Alibaba, PII hook.
  */
 export function piiGuard(options: PiiGuardOptions = {}): Middleware {
   checkOptions('piiGuard()', options, piiGuardOptions);

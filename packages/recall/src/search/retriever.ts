@@ -16,8 +16,8 @@ export interface RetrieveOptions {
 }
 
 /**
- * Finds text for a query, for example with a vector store, a search engine or `keywordRetriever()`
- * (Arc Reactor: `DocumentRetriever`).
+ * Finds text for a query, for example with a vector store, a search engine or `keywordRetriever()`.
+ * Source: Arc Reactor, `DocumentRetriever`.
  */
 export interface Retriever {
   /**
