@@ -124,7 +124,11 @@ export class LoggedConversation {
     const { runId, waits, setup, calls } = this.#run;
     const { memory } = setup;
     for (const message of replace) {
-      conversation.replace(this.messages.map((one) => (one.id === message.id ? message : one)));
+      const before = conversation.find(message.id);
+      if (before) {
+        conversation.replace(this.messages.map((one) => (one === before ? message : one)));
+        calls.applyReplacement(before, message);
+      }
       await waits.forWrite(replaceMessage(memory, message));
     }
     if (!remove.length && !newMessages.length) return;

@@ -1,6 +1,6 @@
 import type { CallState, OpenCall } from '../../event/agent-status.ts';
 import type { PendingCall } from '../../event/pending-call.ts';
-import { applyMessage, applyNote } from '../../memory/log/call-notes.ts';
+import { applyMessage, applyNote, applyReplacement } from '../../memory/log/call-notes.ts';
 import type { LogNote } from '../../memory/log/log-record.ts';
 import { toolUsesOf, type ToolUse, type Msg } from '../../message/msg.ts';
 import { withDecision, type Suspension } from '../../tool/tool-call.ts';
@@ -15,6 +15,8 @@ export class OpenCalls {
   /** What hooks ask for at tool calls, until the loop carries it out. */
   roundJump: JumpRequest = {};
   readonly #run: Pick<LiveRun, 'log' | 'setup' | 'tools'>;
+  /** The tool calls that get their results now, by id. */
+  readonly #closing: Map<string, Promise<void>> = new Map();
 
   constructor(run: Pick<LiveRun, 'log' | 'setup' | 'tools'>) {
     this.#run = run;
@@ -58,6 +60,21 @@ export class OpenCalls {
     return isNoted || this.#uses.some(({ id }) => id === toolUse.id);
   }
 
+  /** Notes that a tool call gets its result now. Returns the function that ends this note. */
+  beginClosing({ id }: ToolUse): () => void {
+    let resolve!: () => void;
+    this.#closing.set(id, new Promise((done) => (resolve = done)));
+    return () => {
+      this.#closing.delete(id);
+      resolve();
+    };
+  }
+
+  /** Resolves once a tool call has got its result or failed to. Nothing if it gets none now. */
+  closingOf({ id }: ToolUse): Promise<void> | undefined {
+    return this.#closing.get(id);
+  }
+
   /**
    * Returns the state of a tool call, or nothing if the call has ended or nobody noted its state.
    */
@@ -72,6 +89,11 @@ export class OpenCalls {
   applyMessages(removed: readonly Msg[], added: readonly Msg[]): void {
     for (const { id } of removed.flatMap(toolUsesOf)) this.#states.delete(id);
     for (const message of added) applyMessage(this.#states, message);
+  }
+
+  /** Drops the tool calls that a message no longer has, or whose results it has now. */
+  applyReplacement(before: Msg, message: Msg): void {
+    applyReplacement(this.#states, before, message);
   }
 
   /** Applies notes of the log, such as decisions and the start of a tool. */

@@ -33,7 +33,7 @@ export interface Run extends EarlyRun {
   readonly calls: EarlyRun['calls'] & {
     /**
      * Ends an open tool call with this result, after the `post-acting` hooks. A call that has a
-     * result keeps it.
+     * result, or gets one now, keeps that one.
      */
     close(toolUse: ToolUse, result: ToolResult): Promise<void>;
     /**

@@ -34,7 +34,9 @@ export async function recordOutcome(
 
 /**
  * Ends an open tool call: passes its result through the `post-acting` hooks, and appends it to the
- * log. `jumpOfRound` later carries out what the hooks ask for.
+ * log. `jumpOfRound` later carries out what the hooks ask for. Resolves at once if the call gets
+ * another result now. A hook of that result may wait for this function, and must not wait for
+ * itself.
  */
 export async function closeCall(
   run: CloseParts,
@@ -42,19 +44,45 @@ export async function closeCall(
   result: ToolResult,
   options?: WriteOptions,
 ): Promise<void> {
+  const { calls } = run;
   // Another middleware may have closed it.
-  if (!run.calls.isOpen(toolUse)) return;
+  if (!calls.isOpen(toolUse) || calls.closingOf(toolUse)) return;
+  // Set before the first hook runs, which may be at once.
+  const end = calls.beginClosing(toolUse);
+  try {
+    await giveResult(run, toolUse, result, options);
+  } finally {
+    end();
+  }
+}
+
+async function giveResult(
+  run: CloseParts,
+  toolUse: ToolUse,
+  result: ToolResult,
+  options?: WriteOptions,
+): Promise<void> {
   const pause = run.clock.tick(ticksOfCall);
   if (pause) await pause;
   const event = await askAboutResult(run, { toolUse, result });
-  const message = run.author.createMessage('tool', [{ ...event.result, toolUseId: toolUse.id }]);
+  // A hook may have removed the call from the conversation.
+  if (run.calls.isOpen(toolUse))
+    await appendResult(run, { ...event.result, toolUseId: toolUse.id }, options);
+  await run.outbox.tellReaders([event]);
+}
+
+async function appendResult(
+  run: CloseParts,
+  result: ToolResult,
+  options?: WriteOptions,
+): Promise<void> {
+  const message = run.author.createMessage('tool', [result]);
   try {
     await run.log.append([message], options);
   } catch (error) {
     if (!run.waits.isAbort(error)) await run.log.reload();
     throw error;
   }
-  await run.outbox.tellReaders([event]);
 }
 
 /** Says that the tools come next. Each call beyond `limits.replyCalls` gets an error result. */
@@ -126,6 +154,9 @@ export async function interruptOpenCalls(run: CloseParts): Promise<void> {
   const keepsPending = run.ending.failure && run.ending.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
   for (const { toolUse, state, isNoted, result } of run.calls.open) {
+    // Code of middleware may close the call now, without waiting for it.
+    await run.calls.closingOf(toolUse);
+    if (!run.calls.isOpen(toolUse)) continue;
     if (keepsPending && state.pending) continue;
     const lateResult = interruptedResult(toolUse, isNoted ? state : undefined);
     try {

@@ -119,6 +119,8 @@ async function askAboutCall(
       'A hook failed before this call began.',
     );
   }
+  // A hook may have closed the call.
+  if (!run.calls.isOpen(originalCall.toolUse)) return notStarted;
   await run.outbox.tellReaders([event]);
   return isStopAsked(run.calls) ? notStarted : (rejection ?? prepared);
 }

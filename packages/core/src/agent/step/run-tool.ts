@@ -58,7 +58,7 @@ async function startTool(
     around: [],
   };
   const outcome = await runWrappedTool(run, toolCall, (changed) =>
-    executeTool(changed, {
+    executeTool(withIdOf(current.toolUse, changed), {
       fromRound,
       run: toolRunOf(run),
       begin: (toolUse) => noteStart(run, current, toolUse),
@@ -67,6 +67,12 @@ async function startTool(
   // A wrapper may have answered in place of the tool.
   if (hasResult(outcome) && outcome.state === 'success') run.totals.noteUse(current.tool);
   return outcome;
+}
+
+/** Returns a call with the id that the model chose, because the result must name it. */
+function withIdOf({ id }: ToolUse, call: ToolCall): ToolCall {
+  const { toolUse } = call;
+  return toolUse.id === id ? call : { ...call, toolUse: { ...toolUse, id } };
 }
 
 /** Returns the run as its tools see it. */

@@ -1,6 +1,6 @@
 import type { CallState } from '../../event/agent-status.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import type { Msg } from '../../message/msg.ts';
+import { toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import type { LogRecord, LogNote } from './log-record.ts';
 
 /** Opens the tool calls of a message, and closes those with a result in it. */
@@ -9,6 +9,17 @@ export function applyMessage(calls: Map<string, CallState>, { content }: Msg): v
     if (block.type === 'tool_use') calls.set(block.id, {});
     if (block.type === 'tool_result') calls.delete(block.toolUseId);
   }
+}
+
+/**
+ * Drops the states of the tool calls that a message no longer has, and of those with a result in
+ * it. `before`: the message in whose place it comes.
+ */
+export function applyReplacement(calls: Map<string, CallState>, before: Msg, message: Msg): void {
+  const keptIds = toolUsesOf(message).map(({ id }) => id);
+  const dropped = toolUsesOf(before).filter(({ id }) => !keptIds.includes(id));
+  for (const { id } of dropped) calls.delete(id);
+  for (const { toolUseId } of toolResultsOf(message)) calls.delete(toolUseId);
 }
 
 /**

@@ -6,7 +6,7 @@ import { inRequestOrder, openToolUses, orderFrom } from '../../message/conversat
 import { interruptedResult } from '../../tool/tool-call.ts';
 import { endedCallsIn, endedCallsKey, listedCalls } from '../move/ended-calls.ts';
 import { titleKey } from '../store/storage-keys.ts';
-import { applyMessage, applyNote, notedCallIds } from './call-notes.ts';
+import { applyMessage, applyNote, applyReplacement, notedCallIds } from './call-notes.ts';
 import { hasLostStart, isStart, resultIdsIn, withoutStrayResults } from './lost-start.ts';
 import { recordsOf, type Flushes, type LogRecord } from './log-record.ts';
 import { endsWithAnswer } from './resumption.ts';
@@ -163,9 +163,7 @@ export class SessionFold implements SessionView {
         this.#append(record.message);
         break;
       case 'replace':
-        this.#setMessages(
-          this.#appended.map((one) => (one.id === record.message.id ? record.message : one)),
-        );
+        this.#replace(record.message);
         break;
       case 'truncate':
         this.#remove(new Set(record.ids));
@@ -209,6 +207,13 @@ export class SessionFold implements SessionView {
 
   #closeAnswered(): void {
     if (!this.calls.size && endsWithAnswer(this.messages)) this.openRunId = undefined;
+  }
+
+  #replace(message: Msg): void {
+    const before = this.#appended.find(({ id }) => id === message.id);
+    if (!before) return;
+    applyReplacement(this.calls, before, message);
+    this.#setMessages(this.#appended.map((one) => (one === before ? message : one)));
   }
 
   #remove(ids: ReadonlySet<string>): void {
