@@ -199,7 +199,7 @@ test('a tab with the model key continues the run; if only a tab without the key 
 
 test('a tab that loses the lead while it reads an interrupted run leaves the next leader’s run alone', async () => {
   let [onRead, open] = [(): void => {}, (): void => {}];
-  const read = new Promise<void>((resolve) => (onRead = resolve));
+  const hasRead = new Promise<void>((resolve) => (onRead = resolve));
   const opened = new Promise<void>((resolve) => (open = resolve));
   class HeldMemory extends SessionMemory {
     override async view() {
@@ -233,7 +233,7 @@ test('a tab that loses the lead while it reads an interrupted run leaves the nex
     outputs: {},
     whenPagesKnown: () => Promise.resolve(),
   });
-  await read;
+  await hasRead;
   await runs.stepDown();
   const start: AgentEvent = {
     type: 'run-start',

@@ -10,7 +10,7 @@ import { runWrapped, runWrappedTool } from './wrapped-step.ts';
 const reply = { message: userMessage('Hi.'), reason: 'stopped-by-hook' } as Reply;
 const toModel: Next = { to: 'model' };
 const use = { type: 'tool_use', id: 'c', name: 'pay', input: {} } as const;
-const call = { toolUse: use } as unknown as ToolCall;
+const call = { tool: {}, toolUse: use } as unknown as ToolCall;
 const paid = toolResult(use, 'paid', 'success');
 
 function marking(order: string[], mark: string): Middleware {

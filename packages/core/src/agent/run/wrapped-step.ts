@@ -1,6 +1,6 @@
 import { checkFields } from '../../error/options/check-fields.ts';
-import { array, oneOf, string } from '../../error/options/kinds.ts';
-import type { FieldTable } from '../../error/options/option-table.ts';
+import { array, object, oneOf, string } from '../../error/options/kinds.ts';
+import type { FieldTable, Kind } from '../../error/options/option-table.ts';
 import {
   isNotStarted,
   isSuspension,
@@ -14,7 +14,7 @@ import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
 import { markHandled } from '../../wait/mark-handled.ts';
 import { isNext } from '../next.ts';
 import { memberName, middlewareWith } from './run-setup.ts';
-import { misconfigured } from '../../error/agent-error.ts';
+import { fieldOf, misconfigured } from '../../error/agent-error.ts';
 import { isObjectOrArray } from '../../message/json.ts';
 import type { LiveRun } from './live-run.ts';
 import type { Halting } from '../../wait/halt.ts';
@@ -58,7 +58,7 @@ export function runWrapped<K extends StepKey>(
     return withRecovery((value) =>
       run.waits.forWrapper(
         where,
-        next,
+        checkedNext(key, where, next),
         (nextOnce) => callWrapper(run, middleware, key, value, nextOnce),
         (outcome) => checkOutcome(run.ending, key, where, outcome),
       ),
@@ -77,8 +77,10 @@ export function runWrappedTool(
   inner: InnerStep<ToolCall, ToolOutcome>,
 ): Promise<ToolOutcome> {
   const wrap = (next: typeof inner, middleware: Middleware): typeof inner => {
+    const where = memberName('wrapTool', middleware);
+    const checked = checkedNext('wrapTool', where, next);
     // The wrapper may do other work before it waits for its `next`, or may not wait at all.
-    const handledNext: typeof inner = (input) => markHandled(next(input));
+    const handledNext: typeof inner = (input) => markHandled(checked(input));
     return async (input) => {
       const { toolUse } = input;
       try {
@@ -111,23 +113,67 @@ function callWrapper<K extends WrapperKey>(
   throw misconfigured(`${memberName(key, middleware)} returned ${kind}. Its shape is ${shape}.`);
 }
 
+/** Returns a `next` that throws `CONFIGURATION` unless it gets an input of its step. */
+function checkedNext<K extends WrapperKey>(
+  key: K,
+  where: string,
+  next: InnerStep<In<K>, Out<K>>,
+): InnerStep<In<K>, Out<K>> {
+  return (input) => {
+    checkFields(`The input of next() in ${where}`, input, inputFields[key]);
+    return next(input);
+  };
+}
+
+const runInput = { messages: array, decisions: array };
+
+/** Fields of what wrappers pass to `next`. */
+const inputFields: { readonly [K in WrapperKey]: FieldTable<In<K>> } = {
+  wrapRun: runInput,
+  wrapInput: runInput,
+  wrapSettle: runInput,
+  wrapRequest: { messages: array, tools: array },
+  wrapReply: { message: object },
+  wrapRound: { calls: array },
+  wrapTool: { tool: object, toolUse: object },
+};
+
 /** Fields of what wrappers return. The other wrappers return a `Next`. */
 const outcomeFields: { readonly [K in StepKey]?: FieldTable<Out<K>> } = {
   wrapRun: { text: string, reason: string },
-  wrapInput: { messages: array },
+  wrapInput: runInput,
   wrapRequest: { messages: array, tools: array },
 };
 
 const nextStep = { to: oneOf('model', 'tools') };
-const endingFields = { kind: string, reason: string };
+const endingFields = {
+  kind: oneOf('answer', 'custom', 'stored', 'limit', 'unanswered'),
+  reason: string,
+};
+const messageEnding = { ...endingFields, message: object };
+const limitEnding = { ...endingFields, draft: object };
 
 /** Throws `CONFIGURATION` unless a wrapper returned what its step returns. */
 function checkOutcome(ending: Halting, key: StepKey, where: string, outcome: unknown): void {
   // After an abort, nothing is stored.
   if (key === 'wrapInput') ending.signal.throwIfAborted();
   const fields = Object(outcome) as object;
-  const nextFields = 'to' in fields ? nextStep : endingFields;
   // `wrapRequest` may make a `Next` in place of a request.
   const ownFields = key === 'wrapRequest' && isNext(fields) ? undefined : outcomeFields[key];
-  checkFields(`The result of ${where}`, outcome, ownFields ?? nextFields);
+  checkFields(`The result of ${where}`, outcome, ownFields ?? fieldsOfNext(fields));
+}
+
+/** Returns the fields that a `Next` must have. */
+function fieldsOfNext(next: object): Readonly<Record<string, Kind>> {
+  if ('to' in next) return nextStep;
+  switch (fieldOf(next, 'kind')) {
+    case 'answer':
+    case 'custom':
+    case 'stored':
+      return messageEnding;
+    case 'limit':
+      return limitEnding;
+    default:
+      return endingFields;
+  }
 }

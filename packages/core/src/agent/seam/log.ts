@@ -1,5 +1,10 @@
+import { checkFields } from '../../error/options/check-fields.ts';
+import { array, optional } from '../../error/options/kinds.ts';
+import type { FieldTable } from '../../error/options/option-table.ts';
+import { checkNewIds, eachTime } from '../../event/agent-input.ts';
 import { markHandled } from '../../wait/mark-handled.ts';
 import type { LiveRun } from '../run/live-run.ts';
+import type { LogEdit } from '../run/logged-conversation.ts';
 import type { Run } from './run.ts';
 import { takeLogStep } from './take-step.ts';
 
@@ -11,12 +16,25 @@ export function logOf(run: LiveRun): Run['log'] {
     // not change.
     if (!aborted && !failure) await run.log.restore();
   };
+  const edit = (change: LogEdit): Promise<void> => {
+    checkFields('The argument of run.log.edit()', change, editFields);
+    const { remove = [], append = [] } = change;
+    const kept = run.log.messages.filter(({ id }) => !remove.includes(id));
+    checkNewIds(append, kept, eachTime);
+    return run.log.edit(change);
+  };
   const store = async (): Promise<void> => {
     await run.alive().setup.memory.flush?.();
   };
   return {
-    edit: (change) => takeLogStep(run, () => run.log.edit(change)),
+    edit: (change) => takeLogStep(run, () => edit(change)),
     load: () => markHandled(load()),
     store: () => markHandled(store()),
   };
 }
+
+const editFields: FieldTable<LogEdit> = {
+  remove: optional(array),
+  replace: optional(array),
+  append: optional(array),
+};

@@ -19,7 +19,8 @@ export interface Run extends EarlyRun {
   readonly log: EarlyRun['log'] & {
     /**
      * Changes the conversation, in the log and in later model requests. Removes and appends in one
-     * write if the memory can.
+     * write if the memory can. A tool call that the change removes does not run, and gets no
+     * result. Rejects with `INVALID_INPUT` if an id in `append` is in use.
      */
     edit(change: LogEdit): Promise<void>;
   };
@@ -63,7 +64,8 @@ export interface Run extends EarlyRun {
     whenStopped(partial?: Msg): Promise<Ending>;
     /**
      * Passes a message that no model wrote through `wrapReply`, as if it were a reply. A wrapper
-     * returns the result.
+     * returns the result. In `wrapReply`, call it only for a reply of the model, which has a
+     * `request`. Rejects with `CONFIGURATION` while another such message passes.
      */
     reply(message: Msg, reason: CustomReason): Promise<Next>;
   };
