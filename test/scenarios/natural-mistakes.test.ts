@@ -299,7 +299,10 @@ test.each(['wrapRun', 'wrapInput', 'wrapSettle', 'wrapRequest', 'wrapReply'])(
 test.each<[key: string, problem: string, outcome?: object]>([
   ['wrapRun', 'text must be a string; got nothing.'],
   ['wrapRequest', 'tools must be an array; got nothing.'],
-  ['wrapReply', "kind must be 'answer', 'custom', 'stored', 'limit' or 'unanswered'; got nothing."],
+  [
+    'wrapReply',
+    "kind must be 'answer' or 'custom' or 'stored' or 'limit' or 'unanswered'; got nothing.",
+  ],
   ['wrapSettle', 'reason must be a string; got nothing.', { kind: 'unanswered' }],
 ])(
   'an outcome of `%s` of the wrong kind is refused',

@@ -11,6 +11,7 @@ import { calls, eventsOf, scriptedAgent } from '../../../../test/support/scripte
 import { rolesOf } from '../../../../test/roles-of.ts';
 import type { Middleware, RequestDraft, Run } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
+import { perRun } from './per-run.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 
 const external = tool({ name: 'external', description: '', input: {} });
@@ -337,6 +338,37 @@ test('a message that no model wrote passes no `post-reasoning` hook, whatever it
   expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'Mine.' });
   expect(seen).toEqual([undefined]);
 });
+
+test.each<[string, (draft: RequestDraft) => Ending]>([
+  ['unanswered', () => ({ kind: 'unanswered', reason: 'stop' })],
+  ['suspended', () => ({ kind: 'unanswered', reason: 'suspended' })],
+  ['limit', (draft) => ({ kind: 'limit', reason: 'limit', draft })],
+])(
+  'readers get a step-reset if a wrapReply leaves out the reply that they have: %s',
+  async (_kind, endingWith) => {
+    const draftOf = perRun(() => ({ draft: {} as RequestDraft }));
+    const leavesOut: Middleware = {
+      wrapRequest: (draft, next, run) => {
+        draftOf(run).draft = draft;
+        return next(draft);
+      },
+      wrapReply: async (reply, next, run) => {
+        await next(reply);
+        return endingWith(draftOf(run).draft);
+      },
+    };
+    const { agent } = setUp(['Seen by readers.'], { use: [leavesOut] });
+    const stream = agent.stream('go');
+    const resets: AgentEvent[] = [];
+    for await (const event of stream) if (event.type === 'step-reset') resets.push(event);
+    const { text, reason } = await stream.result;
+    expect(text).toBe('');
+    expect((await agent.messages()).map(textOf)).toEqual(['go']);
+    expect(resets).toMatchObject([{ reason: endingWith({} as RequestDraft).kind }]);
+    expect(resets[0]).not.toHaveProperty('replacement');
+    expect(reason).toBe(endingWith({} as RequestDraft).reason);
+  },
+);
 
 test('an end of a run without its kind is refused', async () => {
   const ending = { reason: 'limit' } as unknown as Ending;

@@ -108,8 +108,10 @@ async function answerAfterHooks(run: JumpParts, ending: Ending): Promise<Msg> {
   const readersText = textOf(outbox.unstoredReply() ?? message);
   const isReplaced = readersText && readersText !== textOf(message);
   // Only now, because an abort in a wrapper must not drop a text that readers have.
-  if (isReplaced && isNew) await outbox.emit('step-reset', { reason: kind, replacement: message });
-  else if (isCustom) await outbox.sendText(message);
+  if (isReplaced) {
+    const replacement = isNew ? { replacement: message } : {};
+    await outbox.emit('step-reset', { reason: kind, ...replacement });
+  } else if (isCustom) await outbox.sendText(message);
   if (reason === 'suspended') await outbox.emit('suspended', { pending: run.calls.pending });
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
