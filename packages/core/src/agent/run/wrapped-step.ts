@@ -89,7 +89,7 @@ export function runWrappedTool(
         const isOpen = isSuspension(outcome) || isNotStarted(outcome);
         return isOpen ? outcome : wrappedResult(toolUse, outcome);
       } catch (error) {
-        if (!run.waits.isAbort(error)) throw error;
+        if (!run.waits.isAbort(error) && !run.waits.isStop(error)) throw error;
         return run.calls.stateOf(toolUse)?.started ? interruptedResult(toolUse) : notStarted;
       }
     };

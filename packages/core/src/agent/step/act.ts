@@ -18,6 +18,7 @@ export async function act(run: ActParts): Promise<Next> {
   try {
     return await runWrapped(run, 'wrapRound', round, (changed) => innerRound(run, changed));
   } catch (thrown) {
+    if (run.waits.isStop(thrown)) return endStopped(run);
     // After a failure, the other tools must stop. While tools run, a rejection is a failure, too.
     run.ending.fail(thrown);
     throw run.ending.signal.reason;

@@ -113,7 +113,9 @@ async function askAboutResult(
   } catch (error) {
     if (!run.ending.failure && run.waits.isAbort(error)) throw error;
     const { toolUse, result: toolsResult } = fields;
-    const failed = failCall(run.ending, toolUse, error, 'A hook failed after this call ended.');
+    const failed = run.waits.isStop(error)
+      ? interruptedResult(toolUse, run.calls.stateOf(toolUse))
+      : failCall(run.ending, toolUse, error, 'A hook failed after this call ended.');
     const result = toolsResult.state === 'interrupted' ? toolsResult : failed;
     const event = run.outbox.event('post-acting', { toolUse, result });
     try {

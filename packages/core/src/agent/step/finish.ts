@@ -53,7 +53,8 @@ export async function endStopped(run: EndParts, partial?: Msg): Promise<Ending> 
 
 /** Returns how an exception ends the run, or throws it. */
 export async function endThrown(run: EndParts, thrown: unknown): Promise<Ending> {
-  if (run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
+  const isStop = run.log.hasBegun && run.waits.isStop(thrown);
+  if (isStop || run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
   if (isRejection(thrown)) {
     run.ending.haltWith(thrown);
     return endStopped(run);

@@ -112,6 +112,7 @@ async function askAboutCall(
     event = await run.outbox.askHooks('pre-acting', data, run.calls.roundJump, renew, reject);
   } catch (error) {
     if (run.ending.aborted) throw error;
+    if (run.waits.isStop(error)) return notStarted;
     return failCall(
       run.ending,
       originalCall.toolUse,

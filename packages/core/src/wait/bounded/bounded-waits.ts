@@ -1,4 +1,4 @@
-import { misconfigured } from '../../error/agent-error.ts';
+import { fieldOf, misconfigured } from '../../error/agent-error.ts';
 import { onAbort } from '../abort.ts';
 import type { Halting } from '../halt.ts';
 import { BoundedStep } from './bounded-step.ts';
@@ -10,7 +10,7 @@ const storePatienceMs = 250;
 
 /** What a run tells its waits. */
 interface WaitParts {
-  readonly ending: Pick<Halting, 'signal' | 'aborted' | 'stage' | 'fail'>;
+  readonly ending: Pick<Halting, 'signal' | 'stopSignal' | 'aborted' | 'stage' | 'fail'>;
   /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
   readonly setup: { readonly unwritten: Set<Promise<unknown>> };
   /** Throws `ABORTED` after the end of the run. */
@@ -149,6 +149,15 @@ export class BoundedWaits {
     return signal.aborted && thrown === signal.reason;
   }
 
+  /**
+   * Returns whether `thrown` comes from work that took `stopSignal`, after an interrupt or a pause.
+   * It is then no failure: the run ends as it was asked to.
+   */
+  isStop(thrown: unknown): boolean {
+    const { aborted, stopSignal } = this.#run.ending;
+    return !aborted && stopSignal.aborted && isCausedBy(thrown, stopSignal.reason);
+  }
+
   /** Settles as the work does. After an abort, ends when the time of the work is over. */
   #bound<T>(work: T | PromiseLike<T>, options: WaitOptions = {}): Promise<unknown> {
     const wait = new OpenWait(options, this.#run.ending);
@@ -224,4 +233,14 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
   } catch (error) {
     return error;
   }
+}
+
+/** Returns whether an error is `cause`, or has it as its cause. */
+function isCausedBy(error: unknown, cause: unknown): boolean {
+  const seen = new Set<unknown>();
+  for (let one = error; !seen.has(one); one = fieldOf(one, 'cause')) {
+    if (one === cause) return true;
+    seen.add(one);
+  }
+  return false;
 }
