@@ -16,7 +16,10 @@ import type { Run } from './seam/run.ts';
 
 export type { EarlyRun, OpenCall, RequestDraft, Run, RunView };
 
-/** The step inside a wrapper: its `next`. It rejects if the run fails. */
+/**
+ * The step inside a wrapper: its `next`. Wait for it before the wrapper ends. It rejects if the run
+ * fails. If nobody calls it, nothing inside happens: no later middleware, and not the step itself.
+ */
 export type InnerStep<In, Out> = (input: In) => Promise<Out>;
 
 /**
@@ -118,9 +121,9 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapRun?: Wrap<ParsedInput, AgentResult, EarlyRun>;
   /**
-   * Wraps what admits an input, before anything is stored. Injected messages pass it, too. Throw
-   * `GUARD_REJECTED` to end the agent call with reason `rejected`. Users read the error's
-   * `message`. An interrupt waits for these wrappers.
+   * Wraps what admits an input, before anything is stored. Injected messages and decisions of
+   * `decide` pass it, too: `arrivedDuringRun` says so. Throw `GUARD_REJECTED` to end the agent call
+   * with reason `rejected`. Users read the error's `message`. An interrupt waits for these wrappers.
    */
   readonly wrapInput?: Wrap<ParsedInput, ParsedInput, EarlyRun>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
@@ -140,7 +143,8 @@ export interface Middleware extends AgentHook {
   readonly wrapModel?: (next: ChatModel) => ChatModel;
   /**
    * Wraps what follows a reply, and a message that `run.ending.reply()` passes in its place. An
-   * `Ending` of `next` is not in the log yet.
+   * `Ending` of `next` is not in the log yet: `isNewAnswer()` tells it from others. To ask again,
+   * append its message and your own with `run.log.edit()`, and return `{ to: 'model' }`.
    */
   readonly wrapReply?: Wrap<Reply, Next>;
   /**
@@ -149,8 +153,11 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapRound?: Wrap<Round, Next>;
   /**
-   * Wraps one tool call. Its arguments are valid. An exception makes the agent call fail. It is
-   * also the error result of the tool call.
+   * Wraps one tool call. Its arguments are valid, and other tool calls run at the same time. May
+   * call `next` never, once or more. Return what `next` returned, `errorResult()`, or the result of
+   * an earlier call, which gets the id and the name of this one. `hasResult()` tells a result from a
+   * call that waits. An exception makes the agent call fail. It is also the error result of the
+   * tool call.
    */
   readonly wrapTool?: Wrap<ToolCall, ToolOutcome>;
 }

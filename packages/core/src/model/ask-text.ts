@@ -12,15 +12,20 @@ export interface TextRequest {
   readonly system: string;
   readonly user: string;
   readonly generate?: GenerateOptions | undefined;
+  /** Signal that ends the request. In middleware: `run.stopSignal`. */
   readonly signal: AbortSignal;
   /** Maximum time of the request, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number | undefined;
   /** Run that the request belongs to. */
   readonly run?: RunInfo | undefined;
+  /** Reader of the reply: `program` for a value in JSON or YAML, `model` for a note. */
   readonly replyFor: NonNullable<ModelRequest['replyFor']>;
   /** Name of the requested text, for the error if the reply has no text. */
   readonly what: string;
-  /** Called with the token usage when the model reports it, even if the request fails later. */
+  /**
+   * Called with the token usage when the model reports it, even if the request fails later. In
+   * middleware: `run.model.addUsage`.
+   */
   readonly onUsage?: ((usage: Usage) => void) | undefined;
 }
 

@@ -26,7 +26,8 @@ export interface EarlyRun extends RunView {
   /**
    * The session's state, to read and to change. The run's next write stores it. In `wrapRun` and
    * `wrapInput`, call `run.log.load()` first. After `next` of `wrapRun` no write follows: call
-   * `run.log.store()` there.
+   * `run.log.store()` there. Keep what belongs to a user, or to several sessions, in a store of
+   * your own.
    */
   readonly state: Record<string, JsonValue>;
   /** The log of the session. */

@@ -25,14 +25,20 @@ export interface RunView extends RunInfo {
   readonly resumes: string | undefined;
   /** Signal that aborts when the agent call is aborted. */
   readonly signal: AbortSignal;
-  /** Signal that aborts when the agent call is aborted, interrupted or paused. */
+  /**
+   * Signal that aborts when the agent call is aborted, interrupted or paused. If work rejects with
+   * its reason, let the error pass: the run ends as it was asked to.
+   */
   readonly stopSignal: AbortSignal;
   /**
    * Number of model requests of the loop so far, including requests that a hook canceled. Requests
    * of `run.model.ask()` do not count.
    */
   readonly iteration: number;
-  /** Tokens that the run has used so far. */
+  /**
+   * Tokens of all model requests of this agent call so far, also of failed tries and of middleware.
+   * Zero when the call begins.
+   */
   readonly usage: Usage;
   /** The agent's options and those of the agent call, completed with the defaults of middleware. */
   readonly options: CompletedOptions;

@@ -24,7 +24,8 @@ export type ReplyParts = Pick<
 
 /**
  * Result of `run.model.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the
- * reply; `message` is the part that readers have, if any.
+ * reply; `message` is the part that readers have, if any. A wrapper then returns
+ * `run.ending.whenStopped()`, with the reply that the log does not have yet.
  */
 export type AskResult =
   | { readonly type: 'complete'; readonly message: Msg }
