@@ -186,3 +186,24 @@ test('a waiting call whose reply was replaced waits for nobody, also in another 
   );
   expect(await second.call('And now?')).toMatchObject({ text: 'Done.' });
 });
+
+test('an abort ends a run whose hook hangs at a result that nobody waits for', async () => {
+  const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
+  const caller = new AbortController();
+  const hanging: Middleware = {
+    on: {
+      'post-acting': () => {
+        caller.abort();
+        return new Promise<never>(() => {});
+      },
+    },
+    wrapTool: async (call, _next, run) => {
+      void run.calls.close(call.toolUse, errorResult(call.toolUse, 'closed'));
+      return errorResult(call.toolUse, 'refused');
+    },
+  };
+  const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }]);
+  const agent = new ReActAgent({ name: 'a', model, tools: [look], use: [hanging] });
+  expect(await agent.call('Go', { signal: caller.signal })).toMatchObject({ reason: 'aborted' });
+  expect(historyFaults(await agent.messages())).toEqual([]);
+});
