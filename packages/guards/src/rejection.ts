@@ -26,7 +26,6 @@ export interface GuardOptions extends UserErrorTextOptions {
   readonly onError?: (error: unknown, name: string) => void;
 }
 
-/** The kinds of `GuardOptions`. */
 export const guardOptions: OptionTable<GuardOptions> = {
   locale: optional(string),
   messages: optional(object),

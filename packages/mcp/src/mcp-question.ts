@@ -39,7 +39,6 @@ export type McpReply = { readonly result: CallToolResult } | McpQuestionDetails;
 
 export type McpAnswers = Readonly<Record<string, ElicitResult>>;
 
-/** Returns the questions as text for a person. */
 export function questionText(questions: McpQuestions): string {
   return Object.values(questions)
     .map((question) =>

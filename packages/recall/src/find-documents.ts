@@ -321,7 +321,6 @@ const documentFields: FieldTable<RetrievedDocument> = {
   score: optional(number),
 };
 
-/** The kinds of `RetrievalOptions`. */
 export const retrievalOptions: OptionTable<RetrievalOptions> = {
   retriever: withMethod('retrieve'),
   mode: optional(oneOf('auto', 'tool', 'both')),

@@ -136,7 +136,6 @@ function blockFilter(isShown: (block: ContentBlock) => boolean): (message: Msg) 
   });
 }
 
-/** Returns whether a block is text. */
 function isText({ type }: ContentBlock): boolean {
   return type === 'text';
 }

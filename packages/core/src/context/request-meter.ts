@@ -57,7 +57,6 @@ export interface RequestSize {
   correct(tokens: number): number;
 }
 
-/** The kinds of `WindowOptions`. */
 export const windowOptions: OptionTable<WindowOptions> = {
   window: optional(nonNegative),
   reserveOutput: optional(nonNegative),

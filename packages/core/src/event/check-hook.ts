@@ -27,7 +27,6 @@ export const eventHandlers: OptionTable<Readonly<Record<EventType, unknown>>> = 
   'run-end': anything,
 };
 
-/** The keys of `on`. */
 const handlerKeys = { ...eventHandlers, '*': anything };
 
 /** The kinds of the fields of a hook. */

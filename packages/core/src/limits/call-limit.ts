@@ -20,7 +20,6 @@ export interface CallLimitOptions {
   readonly text?: string;
 }
 
-/** The kinds of `CallLimitOptions`. */
 export const callLimitOptions: OptionTable<CallLimitOptions> = {
   run: optional(nonNegative),
   session: optional(nonNegative),

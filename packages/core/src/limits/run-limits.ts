@@ -7,7 +7,6 @@ import type { OptionTable } from '../error/options/option-table.ts';
 import { allowTools, toolOf } from '../tool/set/tool-set.ts';
 import { errorResult } from '../tool/tool-call.ts';
 
-/** The kinds of `RunLimits`. */
 export const runLimitOptions: OptionTable<RunLimits> = {
   toolCalls: optional(nonNegative),
   tokens: optional(nonNegative),

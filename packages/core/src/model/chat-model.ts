@@ -264,7 +264,6 @@ export function tokenCount(value: unknown): number | undefined {
   return typeof count === 'number' && count >= 0 && count < Infinity ? count : undefined;
 }
 
-/** The kinds of `GenerateOptions`. */
 export const generateOptions: OptionTable<GenerateOptions> = {
   toolChoice: optional(either(oneOf('auto', 'none', 'required'), object)),
   maxTokens: optional(nonNegative),

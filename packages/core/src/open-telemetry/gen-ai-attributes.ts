@@ -67,7 +67,6 @@ export function outputMessages(content: readonly ContentBlock[], finishReason: s
   return JSON.stringify([{ role: 'assistant', parts, finish_reason: finishReason }]);
 }
 
-/** Returns a tool result as text. */
 export function resultText(result: ToolResult): string {
   const response = responseOf(result);
   return typeof response === 'string' ? response : JSON.stringify(response);

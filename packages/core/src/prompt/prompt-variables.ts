@@ -89,7 +89,6 @@ export interface PromptCall extends RunInfo {
   readonly input: readonly Msg[];
 }
 
-/** The kinds of `PromptVariablesOptions`. */
 const promptVariablesOptions: OptionTable<PromptVariablesOptions> = {
   variables: optional(either(object, func)),
   token: optional(object),

@@ -57,7 +57,6 @@ export interface RetryInfo {
   readonly run?: RunInfo;
 }
 
-/** The kinds of `RetryDelayOptions`. */
 export const retryDelayOptions: OptionTable<RetryDelayOptions> = {
   attempts: optional(nonNegative),
   firstDelayMs: optional(nonNegative),

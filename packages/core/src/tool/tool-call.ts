@@ -153,7 +153,7 @@ export function withoutStart(call: OpenCall): OpenCall {
   return call.isNoted ? call : { ...call, state: { ...call.state, started: false } };
 }
 
-/** Returns whether a tool call has a result. */
+/** Returns whether an outcome is a result. Otherwise, the tool call is suspended. */
 export function hasResult(outcome: ToolOutcome): outcome is ToolResult {
   return 'type' in outcome;
 }

@@ -45,7 +45,6 @@ export function checkSettings(settings: HandlerSettings): void {
 
 const where = 'createAgentHandler()';
 
-/** The kinds of `HandlerSettings`. */
 const handlerSettings: OptionTable<HandlerSettings> = {
   agent: func,
   authorize: optional(func),

@@ -155,7 +155,6 @@ function secretKey(secret: string): Uint8Array {
   return key;
 }
 
-/** The kinds of `JwtOptions`. */
 const jwtOptions: OptionTable<AllFields<JwtOptions>> = {
   issuer: anything,
   audience: anything,

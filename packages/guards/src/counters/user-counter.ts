@@ -25,7 +25,6 @@ export interface CounterOptions extends InputGuardOptions {
   readonly now?: () => number;
 }
 
-/** The kinds of `CounterOptions`. */
 export const counterOptions: OptionTable<CounterOptions> = {
   key: optional(func),
   now: optional(func),
@@ -61,7 +60,6 @@ export function userCounter(options: CounterOptions) {
   };
 }
 
-/** Returns the rejection by a limit. */
 export function limitReached({ retryAfterMs }: UserCount): Rejection {
   const details = Number.isFinite(retryAfterMs) ? { retryAfterMs } : {};
   return { category: 'RATE_LIMITED', details };

@@ -44,7 +44,6 @@ export interface InputGuardOptions extends GuardOptions {
   readonly name?: string;
 }
 
-/** The kinds of `InputGuardOptions`. */
 export const inputGuardOptions: OptionTable<InputGuardOptions> = {
   name: optional(string),
   ...guardOptions,

@@ -65,7 +65,6 @@ const outputRule: OptionTable<OutputRule> = {
   releaseAtMost: optional(nonNegative),
 };
 
-/** The kinds of `OutputGuardOptions`. */
 export const outputGuardOptions: OptionTable<OutputGuardOptions> = {
   lookahead: optional(either(nonNegative, oneOf('all'))),
   thinking: optional(boolean),

@@ -193,7 +193,6 @@ function urlLength(match: string): number {
   return end;
 }
 
-/** Returns whether a date exists. */
 function isDate(year: number, month: number, day: number): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
   return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();

@@ -47,7 +47,6 @@ export function piiRule(options: PiiRuleOptions = {}): PiiRule {
   return piiRuleOf('piiRule()', options);
 }
 
-/** The kinds of `PiiRuleOptions`. */
 export const piiRuleOptions: OptionTable<PiiRuleOptions> = {
   kinds: optional(array),
   action: optional(oneOf('redact', 'mask', 'hash', 'reject')),

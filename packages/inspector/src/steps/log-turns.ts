@@ -38,7 +38,6 @@ interface LogContent extends LogEnds {
   readonly messages: readonly Msg[];
 }
 
-/** Returns the turns in the records of a log. */
 export function turnsInLog(records: readonly LogRecord[]): readonly LogTurn[] {
   const { messages, ...ends } = contentOfLog(records);
   return loggedTurns(messages, ends);

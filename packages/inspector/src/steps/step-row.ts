@@ -18,7 +18,6 @@ export interface StepRow {
   readonly bar: { readonly start: number; readonly share: number };
 }
 
-/** Returns the row of a step. */
 export function stepRow(step: InspectedStep, run: InspectedRun): StepRow {
   const { startedAt, endedAt, bytes, changes } = step;
   const runEnd = run.endedAt ?? Math.max(...run.steps.map((one) => one.endedAt ?? one.startedAt));

@@ -5,7 +5,6 @@ import { count, plural, shownText } from '../steps/shown-text.ts';
 import { el, fill, type Child, type Part } from './dom.ts';
 import { code, foldedMessages, messageList, outputView, replyView } from './message-view.ts';
 
-/** A step and its run. */
 export interface StepInRun {
   readonly step: InspectedStep;
   readonly run: InspectedRun;

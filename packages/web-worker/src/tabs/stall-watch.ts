@@ -54,7 +54,6 @@ export class StallWatch {
     onStalled();
   }
 
-  /** Stops the timer. */
   stop(): void {
     clearTimeout(this.#timer);
   }

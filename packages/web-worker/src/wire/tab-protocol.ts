@@ -36,7 +36,6 @@ export interface TabPage {
 
 /** Tools of one `pageTools()` of a page. */
 export interface TabTools {
-  /** Id of the part. */
   readonly partId: string;
   readonly tools: readonly ToolOffer[];
   readonly visible: boolean;

@@ -59,7 +59,7 @@ export interface LostRecords {
 /** A log as it was read: the records of each flush (one write), in order. */
 export type Flushes = readonly (readonly (LogRecord | LostRecords)[])[];
 
-/** Returns a record for each message. */
+/** Returns the records with which a log gets these messages. */
 export function recordsOf(messages: readonly Msg[]): LogRecord[] {
   return messages.map((message) => ({ kind: 'message', message }));
 }

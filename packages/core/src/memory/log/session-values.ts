@@ -103,7 +103,6 @@ export class SessionValues {
     return this.#updates.map(({ apply }) => apply);
   }
 
-  /** Removes all values. */
   clear(): void {
     this.#updates = [];
     this.#repeatOn({});
@@ -188,7 +187,6 @@ export function valuesIn(records: Flushes[number]): readonly JsonObject[] {
   });
 }
 
-/** Replaces all values. */
 export function replaceAll(values: Values, next: JsonObject): void {
   for (const name of Object.keys(values)) delete values[name];
   Object.assign(values, next);

@@ -31,7 +31,6 @@ export class Conversation {
     }
   }
 
-  /** Replaces all messages. */
   replace(messages: readonly Msg[]): void {
     for (const id of this.#toolUseIds) this.#usedIds.add(id);
     this.#messages = [];

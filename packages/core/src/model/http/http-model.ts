@@ -6,7 +6,6 @@ import type { Formatter } from '../formatter/formatter.ts';
 import { modelHeaders, type PerRequest, type RequestHeaders } from '../../endpoint/per-request.ts';
 import { streamReply, type HttpRequest } from './http-transport.ts';
 
-/** The kinds of `HttpModelOptions`. */
 export const httpModelOptions: OptionTable<HttpModelOptions> = {
   model: string,
   apiKey: anything,

@@ -208,7 +208,6 @@ export function toolsBefore(set: ToolSet, tools: readonly Tool[]): ToolSet {
   return joinedTools(toolList(tools), set);
 }
 
-/** Returns the error for two tools with one name. */
 export function duplicateToolError(name: string): AgentError {
   return misconfigured(
     `Two tools are named "${name}". Give one another name. ` +

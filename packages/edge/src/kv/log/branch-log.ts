@@ -297,7 +297,6 @@ export class BranchLog implements Log {
     return Math.abs(this.#options.now() - at) < forMs;
   }
 
-  /** Reports the damaged batches of a branch. */
   #reportDamage(branch: Branch | undefined): void {
     for (const { error } of branch?.unread ?? []) this.#reader.report(error);
   }
@@ -389,7 +388,6 @@ export class BranchLog implements Log {
     );
   }
 
-  /** Writes the turn. */
   async #write(context: FlushContext): Promise<void> {
     const previousBranch = this.#branch;
     const { compactAfter } = this.#options;

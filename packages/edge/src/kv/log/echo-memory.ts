@@ -57,7 +57,6 @@ export interface EchoMemoryOptions extends Omit<SessionMemoryOptions, 'durabilit
   readonly cache?: BatchCache;
 }
 
-/** The kinds of `EchoMemoryOptions`. */
 export const echoMemoryOptions: OptionTable<EchoMemoryOptions> = {
   secrets: optional(array),
   echo: anything,

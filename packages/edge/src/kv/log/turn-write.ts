@@ -31,7 +31,6 @@ interface TurnWrite {
   readonly branch: Branch;
 }
 
-/** Makes the write of the turn `id`. */
 export function makeTurnWrite(
   store: SessionStore,
   previousBranch: Branch | undefined,

@@ -71,7 +71,6 @@ export function finishedResponse(
   });
 }
 
-/** Returns the status of the item of a reply. */
 export function itemStatus(message: Msg): 'completed' | 'incomplete' {
   return replyEnding(message) === 'complete' ? 'completed' : 'incomplete';
 }

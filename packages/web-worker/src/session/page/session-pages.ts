@@ -25,7 +25,6 @@ export interface PageSide {
   readonly model: ChatModel;
 }
 
-/** Connected page. */
 interface Page {
   /** Id of the page's connection. */
   readonly pageId: string;
@@ -101,7 +100,6 @@ export class SessionPages {
     });
   }
 
-  /** Returns whether the page is connected. */
   has(pageId: string): boolean {
     return this.#tabIds.has(pageId);
   }

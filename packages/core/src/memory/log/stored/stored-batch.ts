@@ -86,7 +86,7 @@ function otherFormatError(key: string, format: unknown): AgentError {
   return new AgentError('STORAGE_FAILED', message, { details: { key, format: Number(format) } });
 }
 
-/** Returns the error for a damaged value. */
+/** Returns a `STORAGE_FAILED` error for a value that is damaged. `key`: its key in the store. */
 export function damageError(key: string, cause?: unknown): AgentError {
   const what = `The session's record ${key} in the store is damaged`;
   const message = `${what}; repairSession() continues with the rest`;
