@@ -153,7 +153,7 @@ export function withoutStart(call: OpenCall): OpenCall {
   return call.isNoted ? call : { ...call, state: { ...call.state, started: false } };
 }
 
-/** Returns whether an outcome is a result. Otherwise, the tool call is suspended. */
+/** Returns whether a tool call has a result. It has none if it is suspended or has not started. */
 export function hasResult(outcome: ToolOutcome): outcome is ToolResult {
   return 'type' in outcome;
 }
