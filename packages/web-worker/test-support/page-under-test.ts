@@ -19,13 +19,16 @@ export function startPageWorker(): { readonly worker: Worker; readonly connect: 
     worker,
     connect: (options = {}, more = {}) => {
       sessionId = options.database ?? sessionId;
-      return connectAgent(worker, {
+      const agent = connectAgent(worker, {
         timeoutMs: 120_000,
         agent: 'main',
         sessionId,
         options,
         ...more,
       });
+      // A worker that ends while it starts cannot tell it.
+      onTestFinished(() => agent.close());
+      return agent;
     },
   };
 }
