@@ -1,3 +1,3 @@
-export { storeSessions } from './store-place.ts';
-export type { StoreSessionsOptions } from './store-place.ts';
+export { storeSessions } from './store-sessions.ts';
+export type { StoreSessionsOptions } from './store-sessions.ts';
 export type { SessionHomes } from '../settings/session-home.ts';

@@ -2,8 +2,8 @@ import { readMessages } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { readPosted, readTail } from '../request/completion-messages.ts';
 import type { EdgeEnv } from '@isoloop/edge';
-import { checkSessionId, type HandlerSettings } from '@isoloop/edge/api';
-import { answer, sessionHeader } from './openai-answer.ts';
+import { answerTurn, checkSessionId, type HandlerSettings } from '@isoloop/edge/api';
+import { answerWhole, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../request/openai-options.ts';
 import { readRequest } from './openai-request.ts';
 
@@ -32,8 +32,9 @@ export async function completionsRoute(
   const completion = { ...answerSettings, id, includeUsage };
   const format = { kind: 'completion', stream, completion } as const;
   const header = c.req.header(sessionHeader);
-  if (header === undefined) return answer(c, settings, { ...request, format, postedMessages, id });
+  if (header === undefined)
+    return answerWhole(c, settings, { ...request, format, postedMessages, id });
   const sessionId = checkSessionId(header);
   const turnRequest = readTail(postedMessages);
-  return answer(c, settings, { ...request, format, sessionId, turnRequest });
+  return answerTurn(c, settings, { ...request, format, sessionId, turnRequest });
 }

@@ -1,12 +1,9 @@
 import type { Msg } from '@isoloop/core';
-import type { TurnRequest } from '@isoloop/core/host';
 import {
   answerConversation,
-  answerTurn,
   type ApiCall,
   type EdgeEnv,
   type HandlerSettings,
-  type RequestBody,
 } from '@isoloop/edge/api';
 import type { Context } from 'hono';
 import { answerEncoder, wholeAnswer, type OpenAiFormat } from '../request/completion-answer.ts';
@@ -18,14 +15,11 @@ import { checkConversation, type ParamOf } from '../request/completion-messages.
  */
 export const sessionHeader = 'x-isoloop-session';
 
-/** Request of a client of OpenAI, whose fields are checked. */
-export interface OpenAiRequest {
+/** Request with the whole conversation, whose fields are checked. */
+export interface WholeConversation {
   readonly model: string;
   readonly call: ApiCall;
   readonly format: OpenAiFormat;
-}
-
-export interface WholeConversation {
   readonly postedMessages: readonly Msg[];
   /** Names the field of a posted message, for errors. Default: `messages[…]`. */
   readonly paramOf?: ParamOf;
@@ -33,21 +27,12 @@ export interface WholeConversation {
   readonly id: string;
 }
 
-export interface SessionTurn {
-  readonly sessionId: string;
-  readonly turnRequest: TurnRequest;
-  /** Fields that `call` was read from. */
-  readonly fields: RequestBody;
-}
-
-/** Answers a request whose fields are checked. */
-export function answer(
+/** Answers a request that is not a turn of a stored session. */
+export function answerWhole(
   c: Context<EdgeEnv>,
   settings: HandlerSettings,
-  request: OpenAiRequest & (WholeConversation | SessionTurn),
+  { id, model, call, format, postedMessages, paramOf }: WholeConversation,
 ): Promise<Response> {
-  if ('sessionId' in request) return answerTurn(c, settings, request);
-  const { id, model, call, format, postedMessages, paramOf } = request;
   return answerConversation(c, settings, {
     id,
     model,

@@ -5,9 +5,14 @@ import type { Context } from 'hono';
 import { checkPosted, readTail } from '../request/completion-messages.ts';
 import { checkResponseFields, repeatedFields } from '../request/request-fields.ts';
 import type { EdgeEnv, EdgeLimits } from '@isoloop/edge';
-import { checkSessionId, type HandlerSettings, type RequestBody } from '@isoloop/edge/api';
+import {
+  answerTurn,
+  checkSessionId,
+  type HandlerSettings,
+  type RequestBody,
+} from '@isoloop/edge/api';
 import { readResponseId, responseId, type SessionPoint } from './response-id.ts';
-import { answer, sessionHeader } from './openai-answer.ts';
+import { answerWhole, sessionHeader } from './openai-answer.ts';
 import type { OpenAiSettings } from '../request/openai-options.ts';
 import { readRequest } from './openai-request.ts';
 
@@ -47,7 +52,7 @@ export async function responsesRoute(
   if (!session) {
     const id = `resp_${crypto.randomUUID()}`;
     const paramOf = itemNames(body['input']);
-    return answer(c, settings, {
+    return answerWhole(c, settings, {
       ...request,
       format: formatOf(id),
       postedMessages,
@@ -61,7 +66,7 @@ export async function responsesRoute(
     ...(afterInputId !== undefined && { afterInputId }),
   };
   const format = formatOf(responseId(sessionId, turnRequest));
-  return answer(c, settings, { ...request, format, sessionId, turnRequest });
+  return answerTurn(c, settings, { ...request, format, sessionId, turnRequest });
 }
 
 /** Handles the routes of stored responses, which this endpoint does not offer. */
