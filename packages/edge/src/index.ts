@@ -1,6 +1,6 @@
 export { createAgentHandler } from './handler/agent-handler.ts';
+export type { AgentHandler, RouteHandler } from './handler/agent-handler.ts';
 export type {
-  AgentHandler,
   AgentHandlerOptions,
   AgentSessionClass,
   AgentSetup,
@@ -9,7 +9,6 @@ export type {
   EdgeLimits,
   MemorySetup,
   RequestVariables,
-  RouteHandler,
   SessionAgent,
   SessionOptions,
   SessionSetup,

@@ -1,15 +1,10 @@
 import type { ReActAgent } from '@isoloop/core';
-import { createAgentHandler } from '../src/handler/agent-handler.ts';
+import { createAgentHandler, type AgentHandler } from '../src/handler/agent-handler.ts';
 import { kvSessions } from '../src/kv/index.ts';
 import { openAiRoutes } from '@isoloop/openai-api';
 import { sessionMoves } from '../src/move/index.ts';
 import { operatorDesk } from '../src/operator/index.ts';
-import type {
-  AgentHandler,
-  AgentSetup,
-  SessionAgent,
-  SessionOptions,
-} from '../src/settings/handler-options.ts';
+import type { AgentSetup, SessionAgent, SessionOptions } from '../src/settings/handler-options.ts';
 import type { RowCounter } from './row-counter.ts';
 
 export interface SessionEnv {

@@ -3,10 +3,10 @@ import { env } from 'cloudflare:workers';
 import { ReActAgent, type AgentOptions, type ChatModel } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import OpenAI from 'openai';
-import { createAgentHandler } from '../src/handler/agent-handler.ts';
+import { createAgentHandler, type AgentHandler } from '../src/handler/agent-handler.ts';
 import { kvSessions } from '../src/kv/index.ts';
 import { openAiRoutes } from '@isoloop/openai-api';
-import type { AgentHandler, AgentHandlerOptions } from '../src/settings/handler-options.ts';
+import type { AgentHandlerOptions } from '../src/settings/handler-options.ts';
 
 export interface TestEnv {
   readonly CHAT_KV: KVNamespace;

@@ -9,7 +9,7 @@ import { objectsOf } from '../settings/session-home.ts';
 import type { ApiCall, ApiFormat, EncodeBatch } from '../settings/openai-routes.ts';
 import { awaitOpening, eventStreamResponse, hasOutput } from '../answer/event-stream.ts';
 import { openTurn } from '../answer/live-response.ts';
-import { makeAgent, setupOf } from '../session/session-setup.ts';
+import { makeAgent, setupOf } from '../session/setup.ts';
 import { withoutSystem } from './without-system.ts';
 
 /** A request that contains the whole conversation, and how its client gets the answer. */

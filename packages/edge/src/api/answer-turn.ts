@@ -9,7 +9,7 @@ import { objectsOf } from '../settings/session-home.ts';
 import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
 import { openTurn } from '../answer/live-response.ts';
 import { readEcho } from '../answer/echo.ts';
-import { makeAgent, setupOf } from '../session/session-setup.ts';
+import { makeAgent, setupOf } from '../session/setup.ts';
 
 /** A turn of a stored session, and how its client gets the answer. */
 export interface StoredTurn {

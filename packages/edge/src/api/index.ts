@@ -18,4 +18,4 @@ export type {
   OpenAiRoutes,
 } from '../settings/openai-routes.ts';
 export { hasOutput, toText } from '../answer/event-stream.ts';
-export { checkSessionId } from '../session/session-setup.ts';
+export { checkSessionId } from '../session/setup.ts';

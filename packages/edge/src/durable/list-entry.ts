@@ -2,7 +2,7 @@ import { titleOf } from '@isoloop/core/host';
 import { AgentError, SessionMemory, type Memory } from '@isoloop/core';
 import { logError } from '../http/error-response.ts';
 import { callSession, type SessionCommand } from '../session/commands.ts';
-import { durableSessions } from '../session/session-homes.ts';
+import { durableSessions } from '../session/homes.ts';
 import type { Identity, IdentityRecord } from './identity.ts';
 
 export interface ListEntryOptions {

@@ -1,10 +1,11 @@
 import { AgentError, type ReActAgent } from '@isoloop/core';
+import type { Hono as HonoApp } from 'hono';
 // The small router suffices: the endpoint has few routes, and a Worker loads fewer bytes.
 import { Hono } from 'hono/tiny';
 import type { EndpointPart, Route, Routes, RoutesByPath } from '../settings/endpoint-part.ts';
 import { callerCheck } from '../http/access.ts';
 import { durableObject } from '../durable/durable-object.ts';
-import { sessionHomes } from '../session/session-homes.ts';
+import { sessionHomes } from '../session/homes.ts';
 import { chatRoute } from '../routes/chat-route.ts';
 import { chatsRoute, deleteRoute, renameRoute } from '../routes/chats-route.ts';
 import { checkSettings } from './check-options.ts';
@@ -13,11 +14,10 @@ import { endpoint, type EndpointSetup } from '../http/endpoint.ts';
 import {
   defaultLimits,
   defaultSessions,
-  type AgentHandler,
   type AgentHandlerOptions,
+  type AgentSessionClass,
   type EdgeEnv,
   type HandlerSettings,
-  type RouteHandler,
   type SessionAgent,
 } from '../settings/handler-options.ts';
 import { interruptRoute } from '../routes/interrupt-route.ts';
@@ -26,6 +26,33 @@ import { runRoute } from '../routes/run-route.ts';
 import { streamRoute } from '../routes/stream-route.ts';
 import { withdrawRoute } from '../routes/withdraw-route.ts';
 import { missingOpenAi } from '../answer/turn-format.ts';
+
+/**
+ * Endpoint that `createAgentHandler` returns: a Worker's default export, or a Hono app to mount
+ * with `route()`.
+ */
+export type AgentHandler<Env extends object = object, A = unknown> = HonoApp<EdgeEnv<Env>> & {
+  /** Type marker, never set. */
+  readonly '~types'?: () => { readonly agent: A };
+  /**
+   * Durable Object class for sessions. Export the class from the Worker. The handler uses the class
+   * if you bind it as `CHAT_SESSION`.
+   */
+  readonly Session: AgentSessionClass<Env>;
+  /**
+   * Route handlers for Next.js: `export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } =
+   * handler`.
+   */
+  readonly GET: RouteHandler;
+  readonly POST: RouteHandler;
+  readonly PUT: RouteHandler;
+  readonly PATCH: RouteHandler;
+  readonly DELETE: RouteHandler;
+  readonly OPTIONS: RouteHandler;
+};
+
+/** Function that answers a request, without the bindings of a Worker. */
+export type RouteHandler = (request: Request) => Response | Promise<Response>;
 
 /**
  * Creates a chat endpoint for an agent. Use it as a Worker's default export, or mount it in another

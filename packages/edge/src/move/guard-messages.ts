@@ -7,7 +7,7 @@ import {
 } from '@isoloop/core';
 import { clientTextError, type ClientText } from '@isoloop/core/host';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
-import { makeAgent } from '../session/session-setup.ts';
+import { makeAgent } from '../session/setup.ts';
 
 export interface GuardSetup {
   readonly settings: Pick<HandlerSettings, 'agent' | 'models'>;

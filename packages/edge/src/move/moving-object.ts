@@ -18,7 +18,7 @@ import {
   type SessionCommand,
   type SessionRequest,
 } from '../session/commands.ts';
-import { durableSessions } from '../session/session-homes.ts';
+import { durableSessions } from '../session/homes.ts';
 import { DurableQueue } from '../durable/durable-queue.ts';
 import { IdentityRecord } from '../durable/identity.ts';
 import { changeOwnerWithKeptCalls } from './kept-calls.ts';

@@ -12,8 +12,8 @@ import { keepEndedCalls } from './kept-calls.ts';
 import { takeKvStep } from './kv-move.ts';
 import type { MoveStep } from './moving-place.ts';
 import { callSession, requestOf } from '../session/commands.ts';
-import { missingHomeError } from '../session/session-homes.ts';
-import { setupOf } from '../session/session-setup.ts';
+import { missingHomeError } from '../session/homes.ts';
+import { setupOf } from '../session/setup.ts';
 
 /**
  * Lets conversations move between this endpoint and other places, such as browsers, with

@@ -8,7 +8,7 @@ import { checkNames, readJson } from '../http/request-body.ts';
 import { withOperatorNews, type ChangesCommand } from './operator-news.ts';
 import { askSession, callSession, requestOf, unknownSessionError } from '../session/commands.ts';
 import { openTurn } from '../answer/live-response.ts';
-import { checkSessionId, setupOf } from '../session/session-setup.ts';
+import { checkSessionId, setupOf } from '../session/setup.ts';
 import { messagesRoute } from '../routes/messages-route.ts';
 import { fieldError } from '@isoloop/core/host';
 import type { EndpointPart, Identify } from '../settings/endpoint-part.ts';

@@ -9,7 +9,7 @@ import { checkModel, readJson, type RequestBody } from '../http/request-body.ts'
 import { sendTurn } from '../session/send-turn.ts';
 import { openTurn } from '../answer/live-response.ts';
 import { acceptedFormat } from '../answer/turn-format.ts';
-import { checkSessionId, setupOf } from '../session/session-setup.ts';
+import { checkSessionId, setupOf } from '../session/setup.ts';
 
 /**
  * Handles `POST /api/chat`: accepts the requests of AI SDK's `useChat`, and answers with a UI

@@ -8,8 +8,8 @@ import type { StoredSessionList } from '../settings/session-list.ts';
 import { readJson } from '../http/request-body.ts';
 import { forgetSession, noContent } from '../session/command-handler.ts';
 import { askSession } from '../session/commands.ts';
-import { missingHomeError, openMemory } from '../session/session-homes.ts';
-import { setupOf } from '../session/session-setup.ts';
+import { missingHomeError, openMemory } from '../session/homes.ts';
+import { setupOf } from '../session/setup.ts';
 
 /** Maximum number of conversations on a page. */
 const maxLimit = 1000;

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { checkNames, readJson } from '../http/request-body.ts';
 import { askSession } from '../session/commands.ts';
-import { setupOf } from '../session/session-setup.ts';
+import { setupOf } from '../session/setup.ts';
 
 const maxReasonLength = 10_000;
 

@@ -5,10 +5,10 @@ import { toUiMessages } from '@isoloop/core/stream';
 import type { Context } from 'hono';
 import type { EdgeEnv } from '../settings/handler-options.ts';
 import { askSession } from '../session/commands.ts';
-import { openMemory } from '../session/session-homes.ts';
+import { openMemory } from '../session/homes.ts';
 import { objectsOf } from '../settings/session-home.ts';
 import { echoOf, readEcho } from '../answer/echo.ts';
-import { setupOf } from '../session/session-setup.ts';
+import { setupOf } from '../session/setup.ts';
 
 /**
  * Handles `GET /api/chat/:id/messages`: returns `{ messages, echo }`, with the messages in the form

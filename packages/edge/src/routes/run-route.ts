@@ -7,7 +7,7 @@ import { rejoinTurn, sendTurn } from '../session/send-turn.ts';
 import { openTurn } from '../answer/live-response.ts';
 import { checkEdits, readDecisions } from './decisions.ts';
 import { readEcho } from '../answer/echo.ts';
-import { checkSessionId, setupOf } from '../session/session-setup.ts';
+import { checkSessionId, setupOf } from '../session/setup.ts';
 
 /**
  * Handles `POST /api/run`, for clients without the AI SDK: runs a turn and answers with a stream of

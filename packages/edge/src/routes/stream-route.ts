@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { rejoinTurn } from '../session/send-turn.ts';
 import { openTurn } from '../answer/live-response.ts';
-import { setupOf } from '../session/session-setup.ts';
+import { setupOf } from '../session/setup.ts';
 import { acceptedFormat, type StreamFormat } from '../answer/turn-format.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import type { EdgeEnv } from '../settings/handler-options.ts';
 import { noQueueError } from '../session/answer-in-request.ts';
 import { askSession } from '../session/commands.ts';
-import { setupOf } from '../session/session-setup.ts';
+import { setupOf } from '../session/setup.ts';
 
 /**
  * Handles `DELETE /api/chat/:id/queue/:messageId`: takes back a message that waits or has failed.

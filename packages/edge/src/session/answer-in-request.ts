@@ -12,11 +12,11 @@ import type { NewTurn } from '../queue/turn-queue.ts';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { logError } from '../http/error-response.ts';
 import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';
-import { makeAgent } from './session-setup.ts';
+import { makeAgent } from './setup.ts';
 import { liveResponse } from '../answer/live-response.ts';
 import { beginSessionTurn } from './begin-turn.ts';
 import { addRequestRun } from './request-runs.ts';
-import { openMemory } from './session-homes.ts';
+import { openMemory } from './homes.ts';
 import type { SentTurn } from './send-turn.ts';
 
 /**

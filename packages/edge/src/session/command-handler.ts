@@ -7,7 +7,7 @@ import type {
   SessionSetup,
 } from '../settings/handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
-import { makeAgent } from './session-setup.ts';
+import { makeAgent } from './setup.ts';
 import {
   notQueuedError,
   type Command,

@@ -14,7 +14,7 @@ import {
 } from '../queue/turn-queue.ts';
 import type { LiveTurn } from '../settings/openai-routes.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
-import { makeAgent } from './session-setup.ts';
+import { makeAgent } from './setup.ts';
 import { beginSessionTurn, resumeSessionTurn } from './begin-turn.ts';
 import { openAiOf } from '../answer/turn-format.ts';
 import { QueuedMemory } from './queued-memory.ts';

@@ -1,5 +1,4 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
-import type { Hono } from 'hono';
 import type { EndpointPart } from './endpoint-part.ts';
 import type { OpenAiRoutes } from './openai-routes.ts';
 import type { SessionHome, SessionHomes } from './session-home.ts';
@@ -239,33 +238,6 @@ export interface EdgeLimits {
    */
   readonly keepAliveMs: number;
 }
-
-/**
- * Endpoint that `createAgentHandler` returns: a Worker's default export, or a Hono app to mount
- * with `route()`.
- */
-export type AgentHandler<Env extends object = object, A = unknown> = Hono<EdgeEnv<Env>> & {
-  /** Type marker, never set. */
-  readonly '~types'?: () => { readonly agent: A };
-  /**
-   * Durable Object class for sessions. Export the class from the Worker. The handler uses the class
-   * if you bind it as `CHAT_SESSION`.
-   */
-  readonly Session: AgentSessionClass<Env>;
-  /**
-   * Route handlers for Next.js: `export const { GET, POST, PUT, PATCH, DELETE, OPTIONS } =
-   * handler`.
-   */
-  readonly GET: RouteHandler;
-  readonly POST: RouteHandler;
-  readonly PUT: RouteHandler;
-  readonly PATCH: RouteHandler;
-  readonly DELETE: RouteHandler;
-  readonly OPTIONS: RouteHandler;
-};
-
-/** Function that answers a request, without the bindings of a Worker. */
-export type RouteHandler = (request: Request) => Response | Promise<Response>;
 
 /** Durable Object class. List it in `wrangler.toml` under `new_sqlite_classes`. */
 export type AgentSessionClass<Env extends object = object> = new (

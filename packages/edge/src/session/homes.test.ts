@@ -12,7 +12,7 @@ import {
   type HandlerSettings,
 } from '../settings/handler-options.ts';
 import { storeSessions } from '../store/index.ts';
-import { sessionHomes } from './session-homes.ts';
+import { sessionHomes } from './homes.ts';
 
 test('a missing KV namespace fails with CONFIGURATION, and the option `memory` can store messages elsewhere', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
