@@ -122,12 +122,6 @@ const exceptions: readonly LayerException[] = [
     values: true,
     reason: 'a typed value is asked for at a limit in place of a summary',
   },
-  {
-    from: 'core/src/host/index.ts',
-    to: 'core/src/model/openai',
-    values: true,
-    reason: 'a host forwards requests of its clients to such servers',
-  },
 ];
 
 /** A file of the repository. Its `path` is relative to the root and uses `/`. */

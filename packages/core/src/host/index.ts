@@ -51,4 +51,3 @@ export { digest } from '../memory/digest.ts';
 export { logMemoryOf } from '../memory/memory.ts';
 export { memoryOptions } from '../memory/session-memory-options.ts';
 export { messageIdOf } from '../message/msg.ts';
-export { maxTokensFieldOf } from '../model/openai/openai.ts';

@@ -1,7 +1,8 @@
 import { AgentError } from '@isoloop/core';
 import { fieldsOf } from '@isoloop/core/error';
 import { isRecord } from '@isoloop/core/message';
-import { fieldError, readMessages, addressProblem, maxTokensFieldOf } from '@isoloop/core/host';
+import { fieldError, readMessages, addressProblem } from '@isoloop/core/host';
+import { maxTokensFieldOf } from '@isoloop/core/openai';
 import type { LlmUpstream } from './llm-options.ts';
 import type { RequestBody } from '../http/request-body.ts';
 

@@ -1,2 +1,2 @@
-export { openai } from './openai.ts';
+export { maxTokensFieldOf, openai } from './openai.ts';
 export type { OpenAiOptions } from './openai.ts';
