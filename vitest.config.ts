@@ -3,6 +3,7 @@ import { cloudflareTest } from '@cloudflare/vitest-plugin';
 import { playwright } from '@vitest/browser-playwright';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { chromiumArgs, chromiumPath } from './scripts/chromium.ts';
+import { root } from './scripts/root.ts';
 import { sourceAlias } from './scripts/source-alias.ts';
 import { bundledWorkers } from './test/bundled-workers.ts';
 import { filesOf, testSuite } from './scripts/test/suite-files.ts';
@@ -11,7 +12,9 @@ import { policyPlugin } from './test/policy-plugin.ts';
 import { scriptPagePlugin } from './test/script-page-plugin.ts';
 import { sentRequestsPlugin } from './test/sent-requests/plugin.ts';
 
-const resolve = { alias: sourceAlias };
+/** With `@test/`, tests of all packages import from `test`. */
+const testAlias = { find: /^@test\//, replacement: `${root}/test/` };
+const resolve = { alias: [...sourceAlias, testAlias] };
 const minutes = 60_000;
 
 const long = testSuite === 'long';

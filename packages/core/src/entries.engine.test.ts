@@ -37,7 +37,7 @@ import { operator } from '@isoloop/core/several';
 import { steering } from '@isoloop/core/steering';
 import { Toolkit } from '@isoloop/core/tool';
 import { abortable } from '@isoloop/core/wait';
-import { chatCompletions } from '../../../test/support/wire-formats.ts';
+import { chatCompletions } from '@test/support/wire-formats.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { modelRequestLimit } from '@isoloop/core/limits';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
@@ -45,8 +45,8 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { context, trace } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
-import { httpProviders } from '../../../test/support/providers.ts';
-import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { httpProviders } from '@test/support/providers.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { answeringFetch } from './testing/answering-fetch.ts';
 
 const add = tool({

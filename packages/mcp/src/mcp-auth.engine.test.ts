@@ -1,7 +1,7 @@
 import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import { expect, test, vi } from 'vitest';
-import { newServer } from '../../../test/support/mcp-server.ts';
-import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { newServer } from '@test/support/mcp-server.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { type AgentError, outputText, toolResultsOf } from '@isoloop/core';
 import type { McpTools } from './mcp-tools.ts';
 

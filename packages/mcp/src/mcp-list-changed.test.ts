@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { fakeClock, type FakeClock } from '../../../test/clock/fake-clock.ts';
-import { newServer } from '../../../test/support/mcp-server.ts';
-import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
+import { newServer } from '@test/support/mcp-server.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { type AgentError, toolResultsOf } from '@isoloop/core';
 import { handOff } from '@isoloop/core/several';
 import type { ScriptedModel } from '@isoloop/core/testing';

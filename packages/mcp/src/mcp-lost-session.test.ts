@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newServer } from '../../../test/support/mcp-server.ts';
-import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { newServer } from '@test/support/mcp-server.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { toolResultsOf } from '@isoloop/core';
 import type { McpTools } from './mcp-tools.ts';
 

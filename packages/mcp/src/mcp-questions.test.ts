@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { newServer, type McpTestServer } from '../../../test/support/mcp-server.ts';
+import { newServer, type McpTestServer } from '@test/support/mcp-server.ts';
 import {
   ReActAgent,
   type Decision,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newServer } from '../../../test/support/mcp-server.ts';
+import { newServer } from '@test/support/mcp-server.ts';
 
 interface Page {
   readonly tools: readonly string[];

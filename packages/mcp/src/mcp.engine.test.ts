@@ -1,6 +1,6 @@
 /// <reference path="../../../test/mcp-server/provided-context.d.ts" />
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import {
   ReActAgent,
   AgentError,
@@ -16,7 +16,7 @@ import { mcpTools, type McpTools } from './mcp-tools.ts';
 import { jsonSchema } from '@isoloop/core/schema';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { joinTools, Toolkit } from '@isoloop/core/tool';
-import { newServer } from '../../../test/support/mcp-server.ts';
+import { newServer } from '@test/support/mcp-server.ts';
 
 /** Returns the results that the model gets for parallel tool calls of a new agent. */
 async function resultsOf(

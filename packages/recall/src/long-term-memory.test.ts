@@ -16,9 +16,9 @@ import {
 import { keywordMemory } from './search/keyword-memory.ts';
 import type { LongTermMemory, LongTermRecordOptions } from './long-term-store.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { look } from '../../../test/support/plain-tools.ts';
-import { recalledRoles } from '../../../test/support/recalled-roles.ts';
-import { calls, scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { look } from '@test/support/plain-tools.ts';
+import { recalledRoles } from '@test/support/recalled-roles.ts';
+import { calls, scriptedAgent } from '@test/support/scripted-agent.ts';
 import {
   longTermMemory,
   type LongTermMemoryMiddleware,

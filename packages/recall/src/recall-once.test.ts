@@ -11,7 +11,7 @@ import {
 import type { Retriever } from './search/retriever.ts';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { contextToken, provide } from '@isoloop/core/tool';
-import { scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { recallOnce, type Recall } from './recall-once.ts';
 import { retrieval } from './retrieval.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { extent } from '../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import {
   AgentError,
   userMessage,
@@ -9,16 +9,16 @@ import {
   type AgentOptions,
 } from '@isoloop/core';
 import { keywordRetriever } from './search/keyword-retriever.ts';
-import { look } from '../../../test/support/plain-tools.ts';
-import { recalledRoles } from '../../../test/support/recalled-roles.ts';
-import { calls, scriptedAgent } from '../../../test/support/scripted-agent.ts';
+import { look } from '@test/support/plain-tools.ts';
+import { recalledRoles } from '@test/support/recalled-roles.ts';
+import { calls, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { mmrRerank } from './rerank.ts';
 import type { RetrievedDocument } from '@isoloop/core/message';
 import type { RetrieveOptions, Retriever } from './search/retriever.ts';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { estimateTokens } from '@isoloop/core/tokens';
 import { contextToken, provide } from '@isoloop/core/tool';
-import { prepending } from '../../../test/support/prepending.ts';
+import { prepending } from '@test/support/prepending.ts';
 import { recentQuestions, retrieval } from './retrieval.ts';
 import type { RetrievalOptions } from './find-documents.ts';
 

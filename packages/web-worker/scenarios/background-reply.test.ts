@@ -1,7 +1,7 @@
 import { ReActAgent } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/responses';
 import { expect, onTestFinished, test } from 'vitest';
-import { BackgroundProvider, lookTool } from '../../../test/provider-server/background-provider.ts';
+import { BackgroundProvider, lookTool } from '@test/provider-server/background-provider.ts';
 import { IndexedDbMemory } from '../src/store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
 import { testDatabase } from '../test-support/database.ts';

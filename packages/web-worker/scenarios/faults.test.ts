@@ -5,10 +5,10 @@ import {
   type FaultHost,
   type FaultScenario,
   type LifeReport,
-} from '../../../test/faults/inject-faults.ts';
-import { faultScenarios } from '../../../test/faults/fault-scenarios.ts';
+} from '@test/faults/inject-faults.ts';
+import { faultScenarios } from '@test/faults/fault-scenarios.ts';
 import { expect, test } from 'vitest';
-import { extent } from '../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import type { FaultOrder } from '../test-support/faults.ts';
 import { IndexedDbStore } from '../src/store/indexed-db-store.ts';
 import { testDatabase } from '../test-support/database.ts';

@@ -1,15 +1,8 @@
 import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import {
-  approved,
-  askedIn,
-  asks,
-  claims,
-  postedWith,
-  type Posted,
-} from '../../../test/claims/claims.ts';
-import { color, payments } from '../../../test/claims/payments.ts';
+import { approved, askedIn, asks, claims, postedWith, type Posted } from '@test/claims/claims.ts';
+import { color, payments } from '@test/claims/payments.ts';
 import { createMacrotasks } from '../src/wire/macrotask.ts';
 import { fromOutcome, protocol, type ChatRequest, type RunMessage } from '../src/wire/protocol.ts';
 import { serveSession } from '../src/worker/serve-session.ts';

@@ -9,8 +9,8 @@ import {
 } from '@isoloop/web-worker';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { registry } from '../../../test/left-behind/things.ts';
-import { extent } from '../../../test/test-extent.ts';
+import { registry } from '@test/left-behind/things.ts';
+import { extent } from '@test/test-extent.ts';
 import { inspectFrame, inspectWorker, type Inspected } from '../test-support/inspected.ts';
 import type { PageFixtureOptions } from '../test-support/page.ts';
 import { tabVersion, type TabMessage } from '../src/wire/tab-protocol.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { indexedDbCells, type IndexedDbCell } from '../../../test/recovery/indexed-db-cells.ts';
-import { extent } from '../../../test/test-extent.ts';
+import { indexedDbCells, type IndexedDbCell } from '@test/recovery/indexed-db-cells.ts';
+import { extent } from '@test/test-extent.ts';
 import { driveCell, pointsOf } from '../test-support/recovery/drive-cell.ts';
 
 // Drives each possible cell of docs/recovery.md with real pages, workers, locks and IndexedDB. In

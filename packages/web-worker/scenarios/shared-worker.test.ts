@@ -9,7 +9,7 @@ import {
   type PageMessage,
   type SessionApi,
 } from '../src/wire/protocol.ts';
-import { rolesOf } from '../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 interface Shared {
   readonly worker: string;

@@ -4,7 +4,7 @@ import { readUIMessageStream, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { cutOff, read, startTabs } from '../test-support/tabs-under-test.ts';
 import { initialCredits } from '../src/wire/protocol.ts';
-import { rolesOf } from '../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 const user = (text: string): UIMessage => ({
   id: 'u1',

@@ -13,7 +13,7 @@ import {
   shown,
   startTabs,
 } from '../test-support/tabs-under-test.ts';
-import { rolesOf } from '../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 const isOf =
   (session: string) =>

@@ -5,8 +5,8 @@ import { SessionMemory } from '../memory/session-memory.ts';
 import { userMessage, textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
-import { signalUntilTestEnd } from '../../../../test/support/test-end.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { signalUntilTestEnd } from '@test/support/test-end.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 
 const failing: ScriptedReply = { error: new Error('The server is down.') };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Hang } from '../../../../test/support/hang.ts';
+import { Hang } from '@test/support/hang.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf } from '../message/msg.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';

@@ -6,9 +6,9 @@ import { userMessage, textOf, toolResultsOf, type Msg } from '../message/msg.ts'
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { AgentError } from '../error/agent-error.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { calls, eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { calls, eventsOf, scriptedAgent } from '@test/support/scripted-agent.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import type { Middleware, RequestDraft, Run } from './middleware.ts';
 import { isEnding, type Ending } from './next.ts';
 import { perRun } from './per-run.ts';

@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { userMessage, textOf, type Msg } from '../message/msg.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { contextToken, provide } from '../tool/context-token.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
-import { eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { look, pay } from '../../../../test/support/plain-tools.ts';
+import { eventsOf, scriptedAgent } from '@test/support/scripted-agent.ts';
+import { look, pay } from '@test/support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 import type { EarlyRun } from './seam/early-run.ts';
 

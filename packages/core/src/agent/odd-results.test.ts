@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf, type ToolResult } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { look } from '../../../../test/support/plain-tools.ts';
+import { look } from '@test/support/plain-tools.ts';
 import { Agent } from './agent.ts';
 import type { Middleware } from './middleware.ts';
 import { perRun, perAgent } from './per-run.ts';

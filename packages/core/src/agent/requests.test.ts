@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gate } from '../../../../test/support/scripted-agent.ts';
+import { gate } from '@test/support/scripted-agent.ts';
 import type { Middleware } from './middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { textOf } from '../message/msg.ts';

@@ -8,7 +8,7 @@ import { tool } from '../tool/tool.ts';
 import { Agent } from './agent.ts';
 import type { Middleware, Run } from './middleware.ts';
 import { isNewAnswer } from './next.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 afterEach(() => {
   // A spy that is restored later would bring the fake timer back.

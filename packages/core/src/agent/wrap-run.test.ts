@@ -8,8 +8,8 @@ import { retry } from '../resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { look } from '../../../../test/support/plain-tools.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { look } from '@test/support/plain-tools.ts';
 import type { Middleware } from './middleware.ts';
 
 function setUp(replies: readonly ScriptedReply[], use: readonly Middleware[]) {

@@ -6,8 +6,8 @@ import type { AgentEvent } from '../event/agent-event.ts';
 import type { Hook } from '../event/hook.ts';
 import { assistantMessage, toolMessage, userMessage, textOf } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { textStream } from '../stream/text-stream.ts';
@@ -16,7 +16,7 @@ import type { AgentOptions } from '../react-agent/agent-options.ts';
 import type { ReActAgent } from '../react-agent/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
 import { structured } from '../output/structured.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 
 const input = { type: 'object', properties: { q: { type: 'string' } } } as const;
 const make = (name: string, options: Partial<ToolOptions<typeof input>> = {}) =>

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { userErrorText } from '../error/user-error-text.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { summarize } from './summarize.ts';
 import { summaryFallback, type SummaryFallbackOptions } from './summary-fallback.ts';
 import type { OnLimit } from './on-limit.ts';
 import { textOf } from '../message/msg.ts';
 import { structured } from '../output/structured.ts';
 import { textStream } from '../stream/text-stream.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { answerFromObservations } from '../../../presets/src/oxygent/answer-from-observations.ts';
 

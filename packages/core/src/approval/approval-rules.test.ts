@@ -9,7 +9,7 @@ import { joinTools } from '../tool/set/join-tools.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import type { ToolSet } from '../tool/set/tool-set.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { approvals, type ApprovalsOptions } from './approvals.ts';
 
 type Rules = NonNullable<ApprovalsOptions['needsApproval']>;

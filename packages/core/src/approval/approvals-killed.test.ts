@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { makeWitness, MortalProcess } from '@test/faults/mortal-process.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import type { AgentInput } from '../event/agent-input.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
 import { MemoryStore } from '../memory/store/memory-store.ts';

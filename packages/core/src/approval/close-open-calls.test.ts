@@ -3,11 +3,11 @@ import type { Middleware } from '../agent/middleware.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { assistantMessage, toolMessage, userMessage, toolResultsOf } from '../message/msg.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { historyFaults, requestFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults, requestFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { pay } from '../../../../test/support/plain-tools.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { pay } from '@test/support/plain-tools.ts';
 import { closeOpenCalls, type CloseOpenCallsOptions } from './close-open-calls.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 

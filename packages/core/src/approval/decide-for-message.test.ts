@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool, type Decision } from '@isoloop/core';
 import { decideForMessage } from './decide-for-message.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 const ran: unknown[] = [];
 const input = { type: 'object' } as const;

@@ -11,7 +11,7 @@ import { loadState, saveState } from '../state/agent-state.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { toolList } from '../tool/set/tool-set.ts';
 import { tool } from '../tool/tool.ts';
-import { eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { eventsOf, scriptedAgent } from '@test/support/scripted-agent.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { approvals } from './approvals.ts';
 import * as z from 'zod';

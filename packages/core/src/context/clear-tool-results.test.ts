@@ -8,7 +8,7 @@ import {
   toolUsesOf,
   type Msg,
 } from '../message/msg.ts';
-import { requestFaults } from '../../../../test/support/history-faults.ts';
+import { requestFaults } from '@test/support/history-faults.ts';
 import { operatorMessage } from '../several/operator.ts';
 import { clearToolResults, type ClearToolResultsOptions } from './clear-tool-results.ts';
 import type { FittedContext } from './context-policy.ts';

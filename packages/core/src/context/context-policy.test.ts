@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import {
   contextPolicy,
   type ContextRequest,
@@ -15,9 +15,9 @@ import { countMessage } from '../tokens/count-message.ts';
 import { tool } from '../tool/tool.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { structured } from '../output/structured.ts';
-import { prepending } from '../../../../test/support/prepending.ts';
+import { prepending } from '@test/support/prepending.ts';
 import { noUsage } from '../model/chat-model.ts';
-import { fitInTurn } from '../../../../test/support/in-turn.ts';
+import { fitInTurn } from '@test/support/in-turn.ts';
 import { lastTurns } from './history-views.ts';
 
 const look = tool({ name: 'look', description: '', input: {}, execute: () => 'found' });

@@ -13,7 +13,7 @@ import type { ToolSchema } from '../model/chat-model.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
-import { inTurn } from '../../../../test/support/in-turn.ts';
+import { inTurn } from '@test/support/in-turn.ts';
 import { clearToolResults } from './clear-tool-results.ts';
 import type { FittedContext } from './context-policy.ts';
 import { fitContext, type FitContextOptions } from './fit-context.ts';

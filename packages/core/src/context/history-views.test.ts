@@ -14,9 +14,9 @@ import {
 } from '../message/msg.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { inTurn } from '../../../../test/support/in-turn.ts';
-import { prepending } from '../../../../test/support/prepending.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { inTurn } from '@test/support/in-turn.ts';
+import { prepending } from '@test/support/prepending.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import type { ContextMiddleware, FittedContext } from './context-policy.ts';
 import { answersOnly, lastTurns, successfulTurns } from './history-views.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
 import { assistantMessage, createMessage, userMessage } from '../message/msg.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { markImported } from './mark-imported.ts';
 
 const imported = { metadata: { imported: true } };

@@ -1,4 +1,4 @@
-import { seeds } from '../../../../test/test-extent.ts';
+import { seeds } from '@test/test-extent.ts';
 import { expect, test, vi } from 'vitest';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
@@ -11,17 +11,17 @@ import {
   textOf,
   type Msg,
 } from '../message/msg.ts';
-import { requestFaults } from '../../../../test/support/history-faults.ts';
-import { randomRequest } from '../../../../test/support/random-request.ts';
+import { requestFaults } from '@test/support/history-faults.ts';
+import { randomRequest } from '@test/support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { ContextRequest, FittedContext } from './context-policy.ts';
 import { summarizeHistory, type SummarizeHistoryOptions } from './summarize-history.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { prepending } from '../../../../test/support/prepending.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { prepending } from '@test/support/prepending.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { fitContext } from './fit-context.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 /** Returns a text of ten tokens. */
 const ten = (label: string): string => label.padEnd(40, '.');

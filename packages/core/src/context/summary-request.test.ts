@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { assistantMessage, toolMessage, userMessage } from '../message/msg.ts';
 import { arc } from '../tokens/arc-profile.ts';
 import { transcript } from './summary-request.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { endpointPlace } from '../memory/move/endpoint-place.ts';
 import { keepAliveHeader, requestEndpoint } from './endpoint-request.ts';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { regExpWork } from '../../../../test/support/regexp-work.ts';
+import { regExpWork } from '@test/support/regexp-work.ts';
 import { classifyError } from './classify-error.ts';
 import { modelFailure } from './model-failure.ts';
 import { retryAfterOf } from './retry-after.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 import { retryAfterOf } from './retry-after.ts';
 
 const now = Date.UTC(2026, 0, 1);

@@ -14,8 +14,8 @@ import type { ModelRequest } from '../model/chat-model.ts';
 import { ScriptedModel, type ScriptedStep } from '../testing/scripted-model.ts';
 import { toolResult } from '../tool/tool-call.ts';
 import { tool } from '../tool/tool.ts';
-import { look as plainLook, pay } from '../../../../test/support/plain-tools.ts';
-import { calls as callsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { look as plainLook, pay } from '@test/support/plain-tools.ts';
+import { calls as callsOf, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { nestedHooks } from '../agent/nested.ts';
 import { approvals } from '../approval/approvals.ts';
 import type {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { textOf, tool, toolResultsOf, userMessage, type AgentEvent } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/event';
 import type { ScriptedReply } from '@isoloop/core/testing';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 
 const echo = tool({
   name: 'echo',

@@ -1,7 +1,7 @@
 import { agentscope } from '@isoloop/presets';
 import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
-import { prepending } from '../../../../test/support/prepending.ts';
+import { prepending } from '@test/support/prepending.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
@@ -14,10 +14,10 @@ import {
   toolUsesOf,
   type Msg,
 } from '../message/msg.ts';
-import { requestFaults } from '../../../../test/support/history-faults.ts';
+import { requestFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import type { AgentEvent, EventOf } from './agent-event.ts';
 import type { Hook } from './hook.ts';
 

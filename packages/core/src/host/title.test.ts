@@ -2,7 +2,7 @@ import { MemoryStore, ReActAgent, SessionMemory } from '@isoloop/core';
 import { lengthGuard } from '@isoloop/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { plainMemory } from '../../../../test/support/plain-memory.ts';
+import { plainMemory } from '@test/support/plain-memory.ts';
 import { storeTitle } from './title.ts';
 
 function titled() {

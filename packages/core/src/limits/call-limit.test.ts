@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { toolResultsOf } from '../message/msg.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import type { ReActAgent } from '../react-agent/react-agent.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { calls, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { calls, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { approvals } from '../approval/approvals.ts';
 import { modelRequestLimit } from './model-request-limit.ts';
 import { toolCallLimit } from './tool-call-limit.ts';

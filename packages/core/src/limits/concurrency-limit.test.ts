@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../test/test-extent.ts';
+import { seeds } from '@test/test-extent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf } from '../message/msg.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
-import { randomOf } from '../../../../test/random-of.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
+import { randomOf } from '@test/random-of.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import type { ReActAgent } from '../react-agent/react-agent.ts';
-import { gate, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { gate, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { Semaphore } from './semaphore.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 function agentOf(
   semaphore: Semaphore,

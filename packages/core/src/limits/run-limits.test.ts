@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 import { textOf, toolResultsOf } from '../message/msg.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import type { AgentOptions, CallOptions } from '../react-agent/agent-options.ts';
@@ -11,9 +11,9 @@ import { approvals } from '../approval/approvals.ts';
 import { inputGuard } from '@isoloop/guards';
 import { jsonMode } from '../output/json-and-yaml-mode.ts';
 import { structured } from '../output/structured.ts';
-import { calls, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { calls, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { runLimits } from './run-limits.ts';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

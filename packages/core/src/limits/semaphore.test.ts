@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../test/test-extent.ts';
-import { randomOf } from '../../../../test/random-of.ts';
+import { seeds } from '@test/test-extent.ts';
+import { randomOf } from '@test/random-of.ts';
 import { Semaphore, type Release } from './semaphore.ts';
 
 const turns = async (count = 5): Promise<void> => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { message } from '../../../../test/support/messages.ts';
+import { message } from '@test/support/messages.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { listSessions } from './list-sessions.ts';
 import { SessionMemory } from './session-memory.ts';

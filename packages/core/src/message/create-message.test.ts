@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { tool } from '../tool/tool.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { toolMessage, type ToolResult } from './msg.ts';
 import { parseMessages } from './validate-message.ts';
 

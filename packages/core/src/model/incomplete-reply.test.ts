@@ -1,8 +1,8 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
-import { httpProviders } from '../../../../test/support/providers.ts';
-import { unfinished } from '../../../../test/support/wire-formats.ts';
+import { httpProviders } from '@test/support/providers.ts';
+import { unfinished } from '@test/support/wire-formats.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import { retry } from '../resilience/retry.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import goldenText from '../../../../test/fixtures/golden/openai-replies.json?raw';
+import goldenText from '@test/fixtures/golden/openai-replies.json?raw';
 import type { ModelDelta } from './chat-model.ts';
 import { EventReply } from './http/event-reply.ts';
 import { OpenAiDecoder } from './openai/openai-decoder.ts';

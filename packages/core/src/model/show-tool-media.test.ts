@@ -8,7 +8,7 @@ import {
   type Msg,
 } from '../message/msg.ts';
 import type { ModelFeatures } from './chat-model.ts';
-import { requestFaults } from '../../../../test/support/history-faults.ts';
+import { requestFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { toWireMessages } from './openai/openai-formatter.ts';

@@ -5,7 +5,7 @@ import { contextPolicy } from '../context/context-policy.ts';
 import { summaryFallback } from '../answer/summary-fallback.ts';
 import type { JsonObject, JsonValue } from '../message/json.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { look } from '../../../../test/support/plain-tools.ts';
+import { look } from '@test/support/plain-tools.ts';
 import { jsonlTrace, type JsonlTraceOptions } from './jsonl-trace.ts';
 
 function agentWith(trace: ReturnType<typeof jsonlTrace>, name = 'a'): ReActAgent {

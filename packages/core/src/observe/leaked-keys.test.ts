@@ -9,7 +9,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { jsonlTrace } from './jsonl-trace.ts';
 import { metrics } from './metrics.ts';
 import { openTelemetry } from '../open-telemetry/open-telemetry.ts';

@@ -16,7 +16,7 @@ import { tool } from '../tool/tool.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { approvals } from '../approval/approvals.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { metrics, type Metrics, type ModelMetric } from './metrics.ts';
 
 const input = { type: 'object' } as const;

@@ -8,7 +8,7 @@ import {
   type Msg,
 } from '@isoloop/core';
 import { traceChanges, type TracedAgentEvent } from '@isoloop/core/observe';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 
 const echo = tool({ name: 'echo', description: '', input: {}, execute: () => 'heard' });
 

@@ -20,7 +20,7 @@ import { tool } from '../tool/tool.ts';
 import { agentTool } from '../several/agent-tool.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { openTelemetry, type OpenTelemetryOptions } from './open-telemetry.ts';
 
 const input = { type: 'object' } as const;

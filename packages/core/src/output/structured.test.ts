@@ -19,7 +19,7 @@ import {
 import { structured, type StructuredOptions } from '@isoloop/core/output';
 import { allowTools } from '@isoloop/core/tool';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
-import { eventsOf } from '../../../../test/support/scripted-agent.ts';
+import { eventsOf } from '@test/support/scripted-agent.ts';
 
 const city = z.object({ name: z.string(), people: z.number() });
 const rome = { name: 'Rome', people: 2_800_000 };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ReActAgent, createMessage, textOf, tool, type Msg } from '@isoloop/core';
 import { inputGuard } from '@isoloop/guards';
 import { ScriptedModel } from '@isoloop/core/testing';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 
 const place = tool({ name: 'place', description: 'Where', input: { type: 'object' } });
 const instructions = [createMessage('system', 'Be brief.')];

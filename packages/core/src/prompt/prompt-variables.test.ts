@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { fitContext } from '../context/fit-context.ts';
 import { piiGuard } from '@isoloop/guards';
 import { textOf, userText } from '../message/msg.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { look } from '../../../../test/support/plain-tools.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { look } from '@test/support/plain-tools.ts';
 import {
   callVariables,
   promptVariables,

@@ -5,7 +5,7 @@ import { outputGuards, regexRule } from '@isoloop/guards';
 import { userMessage } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { ChatModel } from '../model/chat-model.ts';
-import { gate } from '../../../../test/support/scripted-agent.ts';
+import { gate } from '@test/support/scripted-agent.ts';
 import {
   circuitBreaker,
   type CircuitBreakerOptions,

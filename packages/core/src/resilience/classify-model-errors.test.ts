@@ -4,7 +4,7 @@ import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel } from '../model/chat-model.ts';
 import { arcReactor } from '@isoloop/presets';
 import { ScriptedModel } from '../testing/scripted-model.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { classifyModelErrors } from './classify-model-errors.ts';
 import { retry } from './retry.ts';
 

@@ -2,11 +2,11 @@ import { beforeEach, expect, test } from 'vitest';
 import { textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { ChatModel } from '../model/chat-model.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { modelTimeout, type ModelTimeoutOptions } from './model-timeout.ts';
 import { retry } from './retry.ts';
 import { wrapModel } from '../model/wrap-model.ts';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

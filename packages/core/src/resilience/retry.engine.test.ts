@@ -3,15 +3,15 @@ import { ReActAgent } from '../react-agent/react-agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { userMessage, textOf } from '../message/msg.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
-import { eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { eventsOf, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { retry, type RetryOptions } from './retry.ts';
 import type { RetryInfo } from './retry-delay.ts';
 import { wrapModel } from '../model/wrap-model.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 const busy = (details = {}): AgentError =>
   new AgentError('MODEL_RATE_LIMITED', 'slow down', { retryable: true, details });

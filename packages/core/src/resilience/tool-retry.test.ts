@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf } from '../message/msg.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';

@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../error/agent-error.ts';
 import { textOf, toolResultsOf } from '../message/msg.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toolResultsOf } from '../message/msg.ts';
 import { tool } from '../tool/tool.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { toolRetry } from '../resilience/tool-retry.ts';
 import { keepDataParts } from './keep-data-parts.ts';
 

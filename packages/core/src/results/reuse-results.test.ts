@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { textOf, toolResultsOf } from '../message/msg.ts';
 import { arcReactor } from '@isoloop/presets';
 import { ReActAgent } from '../react-agent/react-agent.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { structured } from '../output/structured.ts';
 import type { Middleware } from '../agent/middleware.ts';

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf } from '../message/msg.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool, type ToolContext } from '../tool/tool.ts';
 import { structured } from '../output/structured.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { rewordToolErrors, type RewordToolErrorsOptions } from './reword-tool-errors.ts';
 import { toolRetry } from '../resilience/tool-retry.ts';
 

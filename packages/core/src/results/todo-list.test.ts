@@ -3,11 +3,11 @@ import { clearToolResults } from '../context/clear-tool-results.ts';
 import { contextPolicy } from '../context/context-policy.ts';
 import { lastTurns } from '../context/history-views.ts';
 import { textOf, toolResultsOf } from '../message/msg.ts';
-import { historyFaults, requestFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults, requestFaults } from '@test/support/history-faults.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { todoList, todosOf, type TodoListOptions } from './todo-list.ts';
 
 const first = [

@@ -3,7 +3,7 @@ import type { AgentError } from '../error/agent-error.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { textOf } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { byModel, type ByModelOptions } from './by-model.ts';
 import { selectTools } from './select-tools.ts';
 import { tool } from '../tool/tool.ts';

@@ -6,7 +6,7 @@ import { structured } from '../output/structured.ts';
 import type { AgentError } from '../error/agent-error.ts';
 import { toolResultsOf, userMessage } from '../message/msg.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { byModel } from './by-model.ts';
 import { byCategory, type ToolCategory } from './by-category.ts';
 import { bySimilarity } from './by-similarity.ts';

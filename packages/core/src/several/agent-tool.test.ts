@@ -16,7 +16,7 @@ import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts'
 import { parentPath, provide } from '../tool/context-token.ts';
 import { tool, type Tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import { agentTool, type ChildAgent } from './agent-tool.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';

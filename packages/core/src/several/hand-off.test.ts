@@ -9,7 +9,7 @@ import { outputText, textOf, toolResultsOf, type Msg } from '../message/msg.ts';
 import type { ModelRequest } from '../model/chat-model.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import { ReActAgent } from '../react-agent/react-agent.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import { createUiMessageEncoder } from '../stream/ui/ui-message-encoder.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
@@ -23,7 +23,7 @@ import { promptVariables } from '../prompt/prompt-variables.ts';
 import { retry } from '../resilience/retry.ts';
 import { todoList } from '../results/todo-list.ts';
 import { selectTools } from '../selection/select-tools.ts';
-import { calls } from '../../../../test/support/scripted-agent.ts';
+import { calls } from '@test/support/scripted-agent.ts';
 import { handOff } from './hand-off.ts';
 import type { HandOffAgent, HandOffOptions } from './hand-off-options.ts';
 

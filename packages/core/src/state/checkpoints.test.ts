@@ -8,7 +8,7 @@ import { MemoryStore } from '../memory/store/memory-store.ts';
 import { SessionMemory } from '../memory/session-memory.ts';
 import { textOf } from '../message/msg.ts';
 import { springAiAlibaba } from '@isoloop/presets';
-import { historyFaults, requestFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults, requestFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { Toolkit } from '../tool/set/toolkit.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { tool, userMessage, type Middleware, type Msg } from '@isoloop/core';
 import { textOf } from '../message/msg.ts';
-import { scriptedAgent, gate } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent, gate } from '@test/support/scripted-agent.ts';
 
 const texts = (messages: readonly Msg[]): readonly string[] => messages.map(textOf);
 

@@ -11,8 +11,8 @@ import type { ScriptedModel, ScriptedReply } from '../testing/scripted-model.ts'
 import { tool } from '../tool/tool.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import * as z from 'zod';
-import { gate, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { gate, scriptedAgent } from '@test/support/scripted-agent.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 const rejection = new AgentError('GUARD_REJECTED', 'Not here.', {
   details: { category: 'OFF_TOPIC' },

@@ -5,11 +5,11 @@ import { ReActAgent } from '../react-agent/react-agent.ts';
 import type { AgentEvent } from '../event/agent-event.ts';
 import { textOf } from '../message/msg.ts';
 import { springAiAlibaba } from '@isoloop/presets';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
 import { loadState, saveState } from '../state/agent-state.ts';
-import { pay } from '../../../../test/support/plain-tools.ts';
+import { pay } from '@test/support/plain-tools.ts';
 import { pauseNextCall } from './pause-next-call.ts';
 
 function setUp(replies: readonly ScriptedReply[], options: Partial<AgentOptions> = {}) {

@@ -8,8 +8,8 @@ import { textOf } from '../message/msg.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { retry } from '../resilience/retry.ts';
 import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { look } from '../../../../test/support/plain-tools.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { look } from '@test/support/plain-tools.ts';
 import { textStream, type TextStreamOptions } from './text-stream.ts';
 
 const down = new AgentError('MODEL_SERVER', 'HTTP 500: secret', { retryable: true });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { rulesOf } from '../../../../test/request-rules/broken-rules.ts';
-import { chatCompletions } from '../../../../test/support/wire-formats.ts';
+import { rulesOf } from '@test/request-rules/broken-rules.ts';
+import { chatCompletions } from '@test/support/wire-formats.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
 import { withStream } from '../model/wrap-model.ts';

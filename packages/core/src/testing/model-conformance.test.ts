@@ -1,6 +1,6 @@
 import * as vitest from 'vitest';
-import { rulesOf } from '../../../../test/request-rules/broken-rules.ts';
-import { httpProviders } from '../../../../test/support/providers.ts';
+import { rulesOf } from '@test/request-rules/broken-rules.ts';
+import { httpProviders } from '@test/support/providers.ts';
 import type { ModelDelta } from '../model/chat-model.ts';
 import { modelConformance } from './model-conformance.ts';
 import type { ConformanceReply } from './model-outcome.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../test/test-extent.ts';
-import { randomOf } from '../../../../test/random-of.ts';
+import { seeds } from '@test/test-extent.ts';
+import { randomOf } from '@test/random-of.ts';
 import { parseToolCalls, ReplyReader } from './reply-reader.ts';
 
 const call = '{"tool_name":"a","arguments":{}}';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import vectors from '../../../../test/fixtures/golden/arc-tokens.json?raw';
+import vectors from '@test/fixtures/golden/arc-tokens.json?raw';
 import { arc } from './arc-profile.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import type { TokenProfile } from './token-profile.ts';

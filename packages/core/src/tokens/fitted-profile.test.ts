@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { estimateTokens } from './estimate-tokens.ts';
 import { decodeWeight } from './fitted-profile.ts';
 import {

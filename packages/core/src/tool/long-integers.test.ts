@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { argumentsIn, longIntegersIn } from '../message/call-arguments.ts';
 import type { JsonObject } from '../message/json.ts';
 import { toolResultsOf, toolUsesOf } from '../message/msg.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ReActAgent } from '../react-agent/react-agent.ts';
 import { ScriptedModel } from '../testing/scripted-model.ts';
 import { toolResultsOf } from '../message/msg.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { tool, type Tool } from './tool.ts';
 import { Toolkit } from './set/toolkit.ts';
 

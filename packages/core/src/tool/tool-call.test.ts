@@ -4,7 +4,7 @@ import { outputText, toolResultsOf } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { agentscope } from '@isoloop/presets';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { tool, type ToolOptions } from './tool.ts';
 
 /** Returns the arguments that the tool gets, or the text of its error result. */

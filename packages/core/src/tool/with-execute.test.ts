@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { toolResultsOf, type Msg } from '../message/msg.ts';
 import { approvals } from '../approval/approvals.ts';

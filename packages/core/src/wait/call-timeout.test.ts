@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { CallTimeout } from './call-timeout.ts';
 import { monotonicNow } from './monotonic.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 function setUp() {
   const clock = fakeClock();

@@ -5,8 +5,8 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
-import { calls, eventsOf, scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
+import { calls, eventsOf, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { mcpTools } from '@isoloop/mcp';
 import { openTelemetry } from '../open-telemetry/open-telemetry.ts';
 import { metrics } from '../observe/metrics.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Deadline } from './deadline.ts';
 import { sleepFor } from './timer.ts';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

@@ -1,10 +1,7 @@
 import { runDurableObjectAlarm } from 'cloudflare:test';
 import { openaiResponses } from '@isoloop/core/responses';
 import { expect, test } from 'vitest';
-import {
-  BackgroundProvider,
-  lookTool,
-} from '../../../../test/provider-server/background-provider.ts';
+import { BackgroundProvider, lookTool } from '@test/provider-server/background-provider.ts';
 import { ask, leaveAt, open, read, textOf } from '../../test-support/session-client.ts';
 import { killObjects } from '../../test-support/kill-objects.ts';
 

@@ -16,8 +16,8 @@ import {
   read,
   textOf,
 } from '../../test-support/session-client.ts';
-import { fakeDate } from '../../../../test/clock/fake-date.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { fakeDate } from '@test/clock/fake-date.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import { identityVersion } from './identity.ts';
 import { killBusyObject, killObject, killObjects } from '../../test-support/kill-objects.ts';
 

@@ -4,7 +4,7 @@ import { createMessage, SessionMemory, type KeyValueStore } from '@isoloop/core'
 import { keyValueStoreConformance, memoryConformance } from '@isoloop/core/testing';
 import * as vitest from 'vitest';
 import { DurableStore } from './durable-store.ts';
-import { sessionConformance } from '../../../../test/stores/session-conformance.ts';
+import { sessionConformance } from '@test/stores/session-conformance.ts';
 
 interface Host {
   run(operation: string, ...parameters: readonly unknown[]): Promise<never>;

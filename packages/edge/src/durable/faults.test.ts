@@ -5,10 +5,10 @@ import {
   spreadPoints,
   type FaultHost,
   type FaultScenario,
-} from '../../../../test/faults/inject-faults.ts';
-import { faultScenarios } from '../../../../test/faults/fault-scenarios.ts';
+} from '@test/faults/inject-faults.ts';
+import { faultScenarios } from '@test/faults/fault-scenarios.ts';
 import { expect, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 
 const runners = (env as { readonly FAULT_RUNNER: DurableObjectNamespace }).FAULT_RUNNER;
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from 'vitest';
-import { edgeCells, type EdgeCell } from '../../../../test/recovery/edge-cells.ts';
-import { extent } from '../../../../test/test-extent.ts';
+import { edgeCells, type EdgeCell } from '@test/recovery/edge-cells.ts';
+import { extent } from '@test/test-extent.ts';
 import { driveCell, pointsOf } from '../../test-support/recovery/drive-cell.ts';
 
 // Drives each possible cell of docs/recovery.md. In `npm test`, the failure comes at one event of

@@ -2,7 +2,7 @@ import { AgentError } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { jsonMode, objectMediaType } from '@isoloop/core/output';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import { llmProxy } from '../llm/llm-proxy.ts';
 

@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, SignJWT, type JWK } from 'jose';
 import { afterEach, expect, test, vi } from 'vitest';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import { jwt } from './jwt.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 const issuer = 'https://login.test/';
 const audience = 'chat';

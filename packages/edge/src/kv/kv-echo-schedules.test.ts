@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../test/test-extent.ts';
+import { seeds } from '@test/test-extent.ts';
 import { newTally, runSchedule } from '../../test-support/kv-schedule.ts';
 
 const schedules = 250;

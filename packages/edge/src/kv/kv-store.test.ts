@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import * as vitest from 'vitest';
 import { KvMemory } from './kv-memory.ts';
 import { KvStore } from './kv-store.ts';
-import { sessionConformance } from '../../../../test/stores/session-conformance.ts';
+import { sessionConformance } from '@test/stores/session-conformance.ts';
 
 const kv = (env as { readonly CHAT_KV: KVNamespace }).CHAT_KV;
 

@@ -1,9 +1,9 @@
 import { MemoryStore } from '@isoloop/core';
 import { repairSession } from '@isoloop/core/memory';
 import { expect, test } from 'vitest';
-import { secret, storedTurns } from '../../../../test/support/damage/conversations.ts';
-import { idsOf } from '../../../../test/support/messages.ts';
-import { weakStore } from '../../../../test/support/weak-store.ts';
+import { secret, storedTurns } from '@test/support/damage/conversations.ts';
+import { idsOf } from '@test/support/messages.ts';
+import { weakStore } from '@test/support/weak-store.ts';
 import { EchoMemory } from './log/echo-memory.ts';
 import { repairKvSession } from './repair-kv-session.ts';
 

@@ -16,7 +16,7 @@ import { markImported } from '@isoloop/core/context';
 import { lengthGuard, piiGuard } from '@isoloop/guards';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import { killedMoves } from '../../../../test/killed-moves.ts';
+import { killedMoves } from '@test/killed-moves.ts';
 import {
   messagesOf,
   callOf,

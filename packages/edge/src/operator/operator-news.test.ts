@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 import { callSession } from '../session/commands.ts';
 import type { AgentSessionClass } from '../settings/handler-options.ts';
 import { withOperatorNews } from './operator-news.ts';

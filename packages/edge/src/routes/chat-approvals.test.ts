@@ -13,7 +13,7 @@ import {
   type Bound,
   type TestChat,
 } from '../../test-support/both-bindings.ts';
-import { color, payments } from '../../../../test/claims/payments.ts';
+import { color, payments } from '@test/claims/payments.ts';
 
 let { paid, pay } = payments();
 beforeEach(() => void ({ paid, pay } = payments()));

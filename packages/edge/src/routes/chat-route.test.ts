@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { UIMessage } from 'ai';
 import { expect, test, vi } from 'vitest';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import { chat, endpoint, newChat, twoTools } from '../../test-support/tool-endpoint.ts';
 import { errorOf } from '../../test-support/refusals.ts';

@@ -2,7 +2,7 @@ import { runDurableObjectAlarm } from 'cloudflare:test';
 import { AgentError, InMemoryMemory, textOf as textOfMessage } from '@isoloop/core';
 import { inputGuard } from '@isoloop/guards';
 import { expect, test, vi } from 'vitest';
-import { fakeDate } from '../../../../test/clock/fake-date.ts';
+import { fakeDate } from '@test/clock/fake-date.ts';
 import type { SessionAgent } from '../settings/handler-options.ts';
 import type { ListedSession } from '../settings/session-list.ts';
 import { bindings, testEndpoint } from '../../test-support/endpoint.ts';

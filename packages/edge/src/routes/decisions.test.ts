@@ -4,7 +4,7 @@ import { hasApprovalResponse } from '@isoloop/core/stream';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../test-support/both-bindings.ts';
-import { color, payments } from '../../../../test/claims/payments.ts';
+import { color, payments } from '@test/claims/payments.ts';
 
 const asks = {
   toolCalls: [

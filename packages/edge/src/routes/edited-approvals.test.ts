@@ -1,7 +1,7 @@
 import type { UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places, type Bound, type Place } from '../../test-support/both-bindings.ts';
-import { payments } from '../../../../test/claims/payments.ts';
+import { payments } from '@test/claims/payments.ts';
 
 const asks = { toolCalls: [{ id: 'c1', name: 'pay', input: { sum: 5 } }] };
 

@@ -7,9 +7,9 @@ import {
   postedWith,
   result,
   type Claim,
-} from '../../../../test/claims/claims.ts';
+} from '@test/claims/claims.ts';
 import { boundEndpoint, places, textOf } from '../../test-support/both-bindings.ts';
-import { color, payments } from '../../../../test/claims/payments.ts';
+import { color, payments } from '@test/claims/payments.ts';
 
 const rows: readonly Claim[] = [
   ...claims,

@@ -13,7 +13,7 @@ import { approvals } from '@isoloop/core/approval';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { boundEndpoint, type Bound, type Place } from '../../test-support/both-bindings.ts';
-import { color, payments } from '../../../../test/claims/payments.ts';
+import { color, payments } from '@test/claims/payments.ts';
 
 const strict = { approvals: undefined };
 const inKv: readonly Place[] = ['KV', 'KV with echoes'];

@@ -11,8 +11,8 @@ import {
 } from 'ai';
 import { beforeEach, expect, test } from 'vitest';
 import { boundEndpoint, places, textOf, type TestChat } from '../../test-support/both-bindings.ts';
-import { color, payments } from '../../../../test/claims/payments.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { color, payments } from '@test/claims/payments.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 let { paid, pay } = payments();
 beforeEach(() => void ({ paid, pay } = payments()));

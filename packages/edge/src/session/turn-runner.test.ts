@@ -13,7 +13,7 @@ import {
   type Session,
 } from '../../test-support/session-client.ts';
 import { killObject, killObjects } from '../../test-support/kill-objects.ts';
-import { fakeDate } from '../../../../test/clock/fake-date.ts';
+import { fakeDate } from '@test/clock/fake-date.ts';
 
 // The tests send two requests at once to one session, for every pair of routes. The session answers
 // one request at a time, so the second request waits.

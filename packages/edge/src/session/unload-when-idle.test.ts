@@ -6,7 +6,7 @@ import { RowCounter } from '../../test-support/row-counter.ts';
 import { ask, given, open } from '../../test-support/session-client.ts';
 import { DurableStore } from '../durable/durable-store.ts';
 import { maxIdleMessages, unloadAfterMs } from './unload-when-idle.ts';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 import { killObject } from '../../test-support/kill-objects.ts';
 
 const message = (index: number): Msg => ({

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { checkInput, rejectionOf } from '../../../../test/support/check-input.ts';
+import { checkInput, rejectionOf } from '@test/support/check-input.ts';
 import {
   type Middleware,
   type AgentResult,

@@ -11,7 +11,7 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { countRequest, arc } from '@isoloop/core/tokens';
 import { outputGuards } from '../output/output-guards.ts';
 import { regexRule } from '../output/regex-rule.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { spendCap } from './spend-cap.ts';
 
 const never = regexRule({ pattern: /forbidden/i, action: 'reject', name: 'never' });

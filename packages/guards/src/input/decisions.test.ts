@@ -6,9 +6,9 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@isoloop/core';
-import { waitingTools } from '../../../../test/support/waiting-tools.ts';
+import { waitingTools } from '@test/support/waiting-tools.ts';
 import { piiGuard } from '../pii/pii-guard.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { inputGuard } from './input-guard.ts';
 import { injectionGuard } from './injection-guard.ts';
 

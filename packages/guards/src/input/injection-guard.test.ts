@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import attacksJson from '../../../../test/fixtures/injection/attacks.json?raw';
-import benignJson from '../../../../test/fixtures/injection/benign.json?raw';
-import { checkInput } from '../../../../test/support/check-input.ts';
+import attacksJson from '@test/fixtures/injection/attacks.json?raw';
+import benignJson from '@test/fixtures/injection/benign.json?raw';
+import { checkInput } from '@test/support/check-input.ts';
 import {
   type Middleware,
   type AgentError,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { waitingTools } from '../../../../test/support/waiting-tools.ts';
+import { waitingTools } from '@test/support/waiting-tools.ts';
 import {
   AgentError,
   type Decision,
@@ -13,8 +13,8 @@ import {
 } from '@isoloop/core';
 import type { ScriptedReply } from '@isoloop/core/testing';
 import type { ClientText } from '@isoloop/core/host';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { pay } from '../../../../test/support/plain-tools.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { pay } from '@test/support/plain-tools.ts';
 import { inputGuard } from './input-guard.ts';
 
 const said = (messages: readonly Msg[]): readonly string[] =>

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { checkInput, rejectionOf } from '../../../../test/support/check-input.ts';
+import { checkInput, rejectionOf } from '@test/support/check-input.ts';
 import { toolMessage, userMessage, textOf, type Msg } from '@isoloop/core';
 import { piiGuard } from '../pii/pii-guard.ts';
 import type { GuardOptions } from '../rejection.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { lengthGuard } from './length-guard.ts';
 import { permissionGuard } from './permission-guard.ts';
 import { classifierGuard } from './classifier-guard.ts';

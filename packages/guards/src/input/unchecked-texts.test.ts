@@ -12,7 +12,7 @@ import {
   tool,
 } from '@isoloop/core';
 import { approvals } from '@isoloop/core/approval';
-import { waitingTools } from '../../../../test/support/waiting-tools.ts';
+import { waitingTools } from '@test/support/waiting-tools.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { piiGuard } from '../pii/pii-guard.ts';
 import { inputGuard } from './input-guard.ts';

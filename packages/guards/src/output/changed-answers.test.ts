@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { type Middleware, textOf, type Msg } from '@isoloop/core';
 import { isEnding, isNewAnswer } from '@isoloop/core/agent';
 import { jsonMode } from '@isoloop/core/output';

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { seeds } from '../../../../test/test-extent.ts';
+import { seeds } from '@test/test-extent.ts';
 import { jsonMode, structured } from '@isoloop/core/output';
 import {
   ReActAgent,
@@ -15,11 +15,11 @@ import {
   type ModelDelta,
 } from '@isoloop/core';
 import { summarizeHistory } from '@isoloop/core/context';
-import { randomOf } from '../../../../test/random-of.ts';
+import { randomOf } from '@test/random-of.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { piiRule } from '../pii/pii-rule.ts';
-import { eventsOf } from '../../../../test/support/scripted-agent.ts';
-import { look } from '../../../../test/support/plain-tools.ts';
+import { eventsOf } from '@test/support/scripted-agent.ts';
+import { look } from '@test/support/plain-tools.ts';
 import { outputGuards, type OutputGuardOptions } from './output-guards.ts';
 import { lengthRule } from './length-rule.ts';
 import { replaceFindings } from './apply-rule.ts';

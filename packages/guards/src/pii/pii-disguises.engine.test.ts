@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { type ModelDelta, textOf } from '@isoloop/core';
-import { randomOf } from '../../../../test/random-of.ts';
+import { randomOf } from '@test/random-of.ts';
 import { outputGuards } from '../output/output-guards.ts';
 import { replaceFindings } from '../output/apply-rule.ts';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { piiRule, type PiiRuleOptions } from './pii-rule.ts';
 import { piiGuard } from './pii-guard.ts';
 import type { PiiKind } from './pii-kinds.ts';

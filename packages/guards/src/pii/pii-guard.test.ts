@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ReActAgent, textOf, toolResultsOf, tool, type ToolOutput } from '@isoloop/core';
 import { fallback } from '@isoloop/core/resilience';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { piiGuard, type PiiGuardOptions } from './pii-guard.ts';
 

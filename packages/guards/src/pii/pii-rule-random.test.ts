@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../test/test-extent.ts';
-import { randomOf } from '../../../../test/random-of.ts';
+import { seeds } from '@test/test-extent.ts';
+import { randomOf } from '@test/random-of.ts';
 import { piiRule } from './pii-rule.ts';
 import { piiFinders, type PiiKind } from './pii-kinds.ts';
 import { replaceFindings } from '../output/apply-rule.ts';

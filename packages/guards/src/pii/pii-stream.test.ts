@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { checkedRule } from '../output/checked-rule.ts';
 import { replaceFindings } from '../output/apply-rule.ts';
 import { RuleWindow } from '../output/rule-window.ts';

@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest';
-import { regExpWork } from '../../../../test/support/regexp-work.ts';
+import { regExpWork } from '@test/support/regexp-work.ts';
 import { replaceFindings } from '../output/apply-rule.ts';
 import { piiRule } from './pii-rule.ts';
 import type { PiiKind } from './pii-kinds.ts';

@@ -1,8 +1,8 @@
 import { MemoryStore, SessionMemory, type Memory, type Msg, type Tool } from '@isoloop/core';
-import { makeWitness, MortalProcess } from '../../../../test/faults/mortal-process.ts';
-import { localHost } from '../../../../test/faults/inject-faults.ts';
+import { makeWitness, MortalProcess } from '@test/faults/mortal-process.ts';
+import { localHost } from '@test/faults/inject-faults.ts';
 import { expect, test } from 'vitest';
-import { faultScenarios } from '../../../../test/faults/fault-scenarios.ts';
+import { faultScenarios } from '@test/faults/fault-scenarios.ts';
 import { messagesInLog, loggedTurns, type LogTurn } from '../steps/log-turns.ts';
 import { replayScript } from '../steps/replay-script.ts';
 import { replayRun, type ReplayAgent } from './replay-run.ts';

@@ -7,7 +7,7 @@ import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { boundEndpoint, places } from '../../../edge/test-support/both-bindings.ts';
 import { bindings, testEndpoint, type TestEndpoint } from '../../../edge/test-support/endpoint.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 type Params = OpenAI.ChatCompletionCreateParamsNonStreaming;
 type Message = OpenAI.ChatCompletionMessageParam;

@@ -1,7 +1,7 @@
 import { AgentError, type ChatModel } from '@isoloop/core';
 import { RateLimitError, type APIError } from 'openai';
 import { expect, test, vi } from 'vitest';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import type { TestEndpoint } from '../../../edge/test-support/endpoint.ts';
 import { endpoint, twoTools } from '../../../edge/test-support/tool-endpoint.ts';
 

@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { boundEndpoint, places } from '../../../edge/test-support/both-bindings.ts';
 import { bindings, testEndpoint, type TestEndpoint } from '../../../edge/test-support/endpoint.ts';
 import { clock, pay } from '../../../edge/test-support/plain-tools.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;

@@ -11,7 +11,7 @@ import type { OpenAiError } from '@isoloop/edge/api';
 import type { Hook } from '@isoloop/core/event';
 import { jsonMode } from '@isoloop/core/output';
 import { echo } from '../../../edge/test-support/plain-tools.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import {
   createOpenAiEncoder,
   toChatCompletion,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ReActAgent, AgentError, toolResultsOf, tool } from '@isoloop/core';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { agentscope } from './agentscope.ts';
 

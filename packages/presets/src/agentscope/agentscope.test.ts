@@ -9,9 +9,9 @@ import {
   textOf,
   tool,
 } from '@isoloop/core';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import { answerAtLimit, summarize, summaryFallback } from '@isoloop/core/answer';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { agentscope } from './agentscope.ts';

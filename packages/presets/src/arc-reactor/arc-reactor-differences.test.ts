@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { pay } from '../../../../test/support/plain-tools.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { pay } from '@test/support/plain-tools.ts';
 import { ReActAgent, toolResultsOf } from '@isoloop/core';
 import type { Hook } from '@isoloop/core/event';
 import { approvals } from '@isoloop/core/approval';

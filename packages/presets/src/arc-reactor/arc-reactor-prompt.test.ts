@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { ReActAgent, textOf } from '@isoloop/core';
 import { jsonMode } from '@isoloop/core/output';
 import { openai } from '@isoloop/core/openai';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import vectors from '../../../../test/fixtures/golden/arc-trim.json?raw';
+import vectors from '@test/fixtures/golden/arc-trim.json?raw';
 import { createMessage, type ContentBlock, type Msg } from '@isoloop/core';
 import { estimateTokens } from '@isoloop/core/tokens';
 import type { FittedContext } from '@isoloop/core/context';

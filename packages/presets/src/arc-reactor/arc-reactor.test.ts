@@ -12,14 +12,14 @@ import {
   tool,
 } from '@isoloop/core';
 import { modelRequestLimit, toolCallLimit } from '@isoloop/core/limits';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { positionHooks } from '../spring-ai-alibaba/position-hooks.ts';
 import { metrics, type ToolMetric } from '@isoloop/core/observe';
 import { promptVariables } from '@isoloop/core/prompt';
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { arcReactor } from './arc-reactor.ts';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

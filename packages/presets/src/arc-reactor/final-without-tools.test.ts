@@ -10,7 +10,7 @@ import {
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
-import { look } from '../../../../test/support/plain-tools.ts';
+import { look } from '@test/support/plain-tools.ts';
 import { arcReactor } from './arc-reactor.ts';
 import { finalWithoutTools } from './final-without-tools.ts';
 import { oxygent } from '../oxygent/oxygent.ts';

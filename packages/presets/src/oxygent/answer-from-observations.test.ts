@@ -11,9 +11,9 @@ import {
 import { answersOnly } from '@isoloop/core/context';
 import { structured } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { prepending } from '../../../../test/support/prepending.ts';
-import { calls } from '../../../../test/support/scripted-agent.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { prepending } from '@test/support/prepending.ts';
+import { calls } from '@test/support/scripted-agent.ts';
 import { answerFromObservations } from './answer-from-observations.ts';
 
 const input = { type: 'object' } as const;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import vectors from '../../../../test/fixtures/golden/oxygent-history.json?raw';
-import repliesText from '../../../../test/fixtures/golden/oxygent-parse.json?raw';
+import vectors from '@test/fixtures/golden/oxygent-history.json?raw';
+import repliesText from '@test/fixtures/golden/oxygent-parse.json?raw';
 import {
   AgentError,
   InMemoryMemory,
@@ -22,15 +22,15 @@ import {
   type ReplyParser,
   type CheckAnswer,
 } from '@isoloop/core/text-protocol';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import { loadState, saveState } from '@isoloop/core/state';
 import { jsonMode, structured, type OutputMode } from '@isoloop/core/output';
 import { oxygent, type OxygentOptions } from './oxygent.ts';
 import { agentTool } from '@isoloop/core/several';
 import { callVariables } from '@isoloop/core/prompt';
 import { provide } from '@isoloop/core/tool';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

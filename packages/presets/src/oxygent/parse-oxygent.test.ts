@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import goldenText from '../../../../test/fixtures/golden/oxygent-parse.json?raw';
+import goldenText from '@test/fixtures/golden/oxygent-parse.json?raw';
 import { parseOxygent } from './parse-oxygent.ts';
 
 interface Golden {

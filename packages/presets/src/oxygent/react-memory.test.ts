@@ -10,7 +10,7 @@ import {
   type AgentOptions,
 } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { calls, eventsOf } from '../../../../test/support/scripted-agent.ts';
+import { calls, eventsOf } from '@test/support/scripted-agent.ts';
 import { agentTool } from '@isoloop/core/several';
 import { parallelIds } from './parallel-ids.ts';
 import { reactMemory } from './react-memory.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import vectors from '../../../../test/fixtures/golden/oxygent-history.json?raw';
+import vectors from '@test/fixtures/golden/oxygent-history.json?raw';
 import {
   ReActAgent,
   assistantMessage,
@@ -13,7 +13,7 @@ import {
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { textToolCalls } from '@isoloop/core/text-protocol';
 import { arc } from '@isoloop/core/tokens';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { type FittedContext, lastTurns } from '@isoloop/core/context';
 import { weightedHistory, type WeightedHistoryOptions } from './weighted-history.ts';
 import { oxygentHistory } from './oxygent-history.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { pay } from '../../../../test/support/plain-tools.ts';
+import { pay } from '@test/support/plain-tools.ts';
 import {
   ReActAgent,
   type AgentOptions,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import {
   ReActAgent,
   assistantMessage,
@@ -9,8 +9,8 @@ import {
   type AgentOptions,
   type AgentEvent,
 } from '@isoloop/core';
-import { historyFaults } from '../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../test/support/order-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type { HookControls } from '@isoloop/core/event';
 import { positionHooks, type PositionHook } from './position-hooks.ts';

@@ -3,7 +3,7 @@ import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { tool, textOf, ReActAgent } from '@isoloop/core';
 import type { TemplateVariables, PromptCall } from '@isoloop/core/prompt';
 import { modelRequestLimit } from '@isoloop/core/limits';
-import { scriptedAgent } from '../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { springAiAlibaba, type SpringAiAlibabaOptions } from './spring-ai-alibaba.ts';
 import { replaceKey, stateKeys } from '@isoloop/core/state';
 

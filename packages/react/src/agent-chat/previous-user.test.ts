@@ -11,7 +11,7 @@ import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
 import { mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 import { HeldMessages } from '../queue/held-messages.ts';
 import { heldPlace } from '../queue/held-place.ts';
 import { noteUser } from '../queue/noted-user.ts';

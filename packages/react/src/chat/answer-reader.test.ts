@@ -10,7 +10,7 @@ import {
   type UIMessageChunk as AiChunk,
 } from 'ai';
 import { expect, expectTypeOf, test } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { chunkTypes, randomAnswer } from '../../../web-worker/test-support/random-answer.ts';
 import { nextMacrotask } from '../../../web-worker/src/wire/macrotask.ts';
 import { AnswerReader } from './answer-reader.ts';

@@ -15,7 +15,7 @@ import {
   mountChat,
   type MountedChat,
 } from '../../../web-worker/test-support/mounted-chat.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 async function opened(source: AgentSource, options: Partial<UseAgentChatOptions> = {}) {
   const view = mountChat(source, { sessionId: crypto.randomUUID(), ...options });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { extent } from '../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { type AgentError, type JsonObject, MemoryStore } from '@isoloop/core';
 import {
   type SearchDocument,

@@ -1,7 +1,7 @@
 import { assistantMessage, MemoryStore, SessionMemory, textOf, userMessage } from '@isoloop/core';
 import { storePlace, type SessionPlace } from '@isoloop/core/move';
 import { expect, test } from 'vitest';
-import { killedMoves } from '../../../../test/killed-moves.ts';
+import { killedMoves } from '@test/killed-moves.ts';
 import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import { browserPlace } from './browser-place.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connectAgent } from '@isoloop/web-worker';
 import { collect, startWorker } from '../../test-support/worker-under-test.ts';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 import { startPageWorker } from '../../test-support/page-under-test.ts';
 
 const script = (source: string, options?: WorkerOptions) => (): Worker =>

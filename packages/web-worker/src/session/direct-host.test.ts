@@ -13,7 +13,7 @@ import { IndexedDbMemory } from '../store/indexed-db-memory.ts';
 import { IndexedDbStore } from '../store/indexed-db-store.ts';
 import type { PageMessage } from '../wire/protocol.ts';
 import { tabVersion, type TabMessage } from '../wire/tab-protocol.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 import { testDatabase } from '../../test-support/database.ts';
 
 const channelOf = (sessionId: string): string =>

@@ -3,7 +3,7 @@ import { ScriptedModel } from '@isoloop/core/testing';
 import { promisifyRequest } from 'idb-keyval';
 import { afterEach, expect, test, vi } from 'vitest';
 import { cdp } from 'vitest/browser';
-import { fakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 import { deleteDatabase, testDatabase } from '../../test-support/database.ts';
 import { nextMacrotask } from '../wire/macrotask.ts';
 import { IndexedDbMemory } from './indexed-db-memory.ts';

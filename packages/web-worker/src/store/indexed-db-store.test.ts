@@ -7,7 +7,7 @@ import { cdp } from 'vitest/browser';
 import { IndexedDbMemory } from './indexed-db-memory.ts';
 import { IndexedDbStore } from './indexed-db-store.ts';
 import { deleteDatabase, testDatabase } from '../../test-support/database.ts';
-import { sessionConformance } from '../../../../test/stores/session-conformance.ts';
+import { sessionConformance } from '@test/stores/session-conformance.ts';
 
 const shared = new IndexedDbStore({ database: 'conformance' });
 // The tests of the suites share one connection.

@@ -12,7 +12,7 @@ import {
   shown,
   startTabs,
 } from '../../test-support/tabs-under-test.ts';
-import { rolesOf } from '../../../../test/roles-of.ts';
+import { rolesOf } from '@test/roles-of.ts';
 
 const count = (events: readonly AgentEvent[], type: AgentEvent['type']): number =>
   events.filter((event) => event.type === type).length;

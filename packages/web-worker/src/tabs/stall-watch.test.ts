@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { nextMacrotask } from '../wire/macrotask.ts';
 import { StallWatch } from './stall-watch.ts';
-import { fakeClock, type FakeClock } from '../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { invalidInput } from '../../error/agent-error.ts';
 import { provide, contextToken } from '../../tool/context-token.ts';
 import { userMessage } from '../../message/msg.ts';
-import { liveRun } from '../../../../../test/support/live-run.ts';
+import { liveRun } from '@test/support/live-run.ts';
 
 test('the options of the agent call override those of the agent', () => {
   const { run } = liveRun({

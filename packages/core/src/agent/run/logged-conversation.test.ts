@@ -3,7 +3,7 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { SessionMemory } from '../../memory/session-memory.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { assistantMessage, textOf, userMessage, type Msg } from '../../message/msg.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 
 const texts = (messages: readonly Msg[]): readonly string[] => messages.map((one) => textOf(one));
 const sessionMemory = (): SessionMemory => new SessionMemory(new MemoryStore(), 's');

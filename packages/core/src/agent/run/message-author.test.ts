@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { assistantMessage, userMessage, type Msg } from '../../message/msg.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 
 const call = { type: 'tool_use', id: 'call', name: 'pay', input: {} } as const;
 const idsIn = ({ content }: Msg): readonly string[] =>

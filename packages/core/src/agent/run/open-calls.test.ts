@@ -3,7 +3,7 @@ import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, toolMessage, type ToolUse } from '../../message/msg.ts';
 import { errorResult } from '../../tool/tool-call.ts';
 import { tool } from '../../tool/tool.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 
 const callOf = (id: string): ToolUse => ({ type: 'tool_use', id, name: 'pay', input: { id } });
 const [one, two] = [callOf('one'), callOf('two')];

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { assistantMessage, textOf } from '../../message/msg.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 import type { JumpRequest } from './outbox.ts';
 
 const reset = (reason: string) => ({ reason });

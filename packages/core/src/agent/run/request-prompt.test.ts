@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemMessage, textOf, userMessage } from '../../message/msg.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 
 test('the text is the base and the added texts, with a blank line between those that are not blank', () => {
   const { prompt } = liveRun({ systemPrompt: 'Be kind.' }).run;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
-import { liveRun } from '../../../../../test/support/live-run.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
+import { liveRun } from '@test/support/live-run.ts';
 import { RunClock } from './run-clock.ts';
 
 test('the time limit ends the run with CALL_TIMEOUT, and counts from resume() on', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ChatModel } from '../../model/chat-model.ts';
-import { liveRun } from '../../../../../test/support/live-run.ts';
+import { liveRun } from '@test/support/live-run.ts';
 import { memberName, middlewareWith } from './run-setup.ts';
 
 const renamed = (mark: string) => (next: ChatModel) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { liveRun } from '../../../../../test/support/live-run.ts';
+import { liveRun } from '@test/support/live-run.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 
 const named = (name: string): Tool =>

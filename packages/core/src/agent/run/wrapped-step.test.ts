@@ -4,7 +4,7 @@ import { notStarted, toolResult, type ToolCall, type ToolOutcome } from '../../t
 import type { ParsedInput } from '../../event/agent-input.ts';
 import type { Next } from '../next.ts';
 import type { Middleware, Reply } from '../middleware.ts';
-import { liveRun } from '../../../../../test/support/live-run.ts';
+import { liveRun } from '@test/support/live-run.ts';
 import { runWrapped, runWrappedTool } from './wrapped-step.ts';
 
 const reply = { message: userMessage('Hi.'), reason: 'stopped-by-hook' } as Reply;

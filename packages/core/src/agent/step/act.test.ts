@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { assistantMessage, toolResultsOf, type ToolUse } from '../../message/msg.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { gate } from '../../../../../test/support/scripted-agent.ts';
-import { liveRun, openWith, type LiveRunOptions } from '../../../../../test/support/live-run.ts';
+import { gate } from '@test/support/scripted-agent.ts';
+import { liveRun, openWith, type LiveRunOptions } from '@test/support/live-run.ts';
 import { act } from './act.ts';
 
 const callOf = (name: string): ToolUse => ({ type: 'tool_use', id: name, name, input: {} });

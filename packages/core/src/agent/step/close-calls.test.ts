@@ -8,7 +8,7 @@ import {
   type ToolUse,
 } from '../../message/msg.ts';
 import { notStarted, toolResult } from '../../tool/tool-call.ts';
-import { liveRun, openWith, type LiveRunOptions } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith, type LiveRunOptions } from '@test/support/live-run.ts';
 import { closeCall, goToTools, interruptOpenCalls, recordOutcome } from './close-calls.ts';
 
 const callOf = (id: string): ToolUse => ({ type: 'tool_use', id, name: 'pay', input: {} });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
 import { assistantMessage, textOf, toolResultsOf, userMessage } from '../../message/msg.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 import { endStopped, endThrown, finish } from './finish.ts';
 
 const call = { type: 'tool_use', id: 'c', name: 'pay', input: {} } as const;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { assistantMessage, textOf, toolMessage, userMessage } from '../../message/msg.ts';
 import { errorResult } from '../../tool/tool-call.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 import { jump, jumpOfRound, revise } from './jump.ts';
 
 const reply = assistantMessage('Draft.');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { toolUsesOf, assistantMessage, textOf } from '../../message/msg.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 import { readReply } from './read-reply.ts';
 
 const request = { messages: [], tools: [] };

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { assistantMessage, textOf, toolResultsOf, userMessage } from '../../message/msg.ts';
-import { liveRun, openWith } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith } from '@test/support/live-run.ts';
 import { afterReply, reason } from './reason.ts';
 
 const call = { type: 'tool_use', id: 'c', name: 'pay', input: {} } as const;

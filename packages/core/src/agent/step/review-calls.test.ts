@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { assistantMessage, toolResultsOf, type ToolUse } from '../../message/msg.ts';
 import { tool } from '../../tool/tool.ts';
 import { toolResult } from '../../tool/tool-call.ts';
-import { liveRun, openWith, type LiveRunOptions } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith, type LiveRunOptions } from '@test/support/live-run.ts';
 import { prepare, reviewCalls } from './review-calls.ts';
 
 const callOf = (id: string, name = 'pay', input: object = { sum: 1 }): ToolUse =>

@@ -5,7 +5,7 @@ import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { assistantMessage } from '../../message/msg.ts';
 import { notStarted } from '../../tool/tool-call.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
-import { liveRun, openWith, type LiveRunOptions } from '../../../../../test/support/live-run.ts';
+import { liveRun, openWith, type LiveRunOptions } from '@test/support/live-run.ts';
 import { reviewCalls } from './review-calls.ts';
 import { runTool } from './run-tool.ts';
 

@@ -5,7 +5,7 @@ import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
 import { assistantMessage, textOf, userMessage, type Msg } from '../../message/msg.ts';
 import type { Decision } from '../../event/pending-call.ts';
-import { liveRun } from '../../../../../test/support/live-run.ts';
+import { liveRun } from '@test/support/live-run.ts';
 import { admitInput, settle, type RunInput } from './settle.ts';
 
 const call = { type: 'tool_use', id: 'c', name: 'pay', input: {} } as const;

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../../test/test-extent.ts';
+import { seeds } from '@test/test-extent.ts';
 import { hasToolResults, toolResultsOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { arc } from '../../tokens/arc-profile.ts';
 import { countMessage, countTools } from '../../tokens/count-message.ts';
-import { historyFaults, requestFaults } from '../../../../../test/support/history-faults.ts';
-import { randomOf } from '../../../../../test/random-of.ts';
-import { randomRequest, type RandomRequest } from '../../../../../test/support/random-request.ts';
+import { historyFaults, requestFaults } from '@test/support/history-faults.ts';
+import { randomOf } from '@test/random-of.ts';
+import { randomRequest, type RandomRequest } from '@test/support/random-request.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { inTurn } from '../../../../../test/support/in-turn.ts';
+import { inTurn } from '@test/support/in-turn.ts';
 import { clearToolResults } from '../clear-tool-results.ts';
 import type { ContextPolicy, FittedContext } from '../context-policy.ts';
 import { fitContext } from '../fit-context.ts';

@@ -1,4 +1,4 @@
-import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { attach } from './attach.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent } from '../agent-event.ts';

@@ -4,7 +4,7 @@ import { ReActAgent } from '../../react-agent/react-agent.ts';
 import type { AgentEvent } from '../agent-event.ts';
 import { textOf } from '../../message/msg.ts';
 import type { ChatModel } from '../../model/chat-model.ts';
-import { orderFaults } from '../../../../../test/support/order-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
 import { tool } from '../../tool/tool.ts';
 
 const input = { type: 'object' } as const;

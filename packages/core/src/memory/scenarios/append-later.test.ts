@@ -3,7 +3,7 @@ import type { Middleware } from '../../agent/middleware.ts';
 import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { createMessage, textOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
-import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { SessionMemory } from '../session-memory.ts';
 

@@ -1,24 +1,15 @@
 import { expect, test } from 'vitest';
-import { extent, seeds } from '../../../../../test/test-extent.ts';
+import { extent, seeds } from '@test/test-extent.ts';
 import {
   maxValueBytes,
   secret,
   sessionIds,
   storedSessions,
   storedTurns,
-} from '../../../../../test/support/damage/conversations.ts';
-import {
-  mutations,
-  type MutationSources,
-  type Values,
-} from '../../../../../test/support/damage/mutations.ts';
-import {
-  outcomeOf,
-  outcomeOfRest,
-  readSession,
-  type Open,
-} from '../../../../../test/support/damage/outcome.ts';
-import { weakStore } from '../../../../../test/support/weak-store.ts';
+} from '@test/support/damage/conversations.ts';
+import { mutations, type MutationSources, type Values } from '@test/support/damage/mutations.ts';
+import { outcomeOf, outcomeOfRest, readSession, type Open } from '@test/support/damage/outcome.ts';
+import { weakStore } from '@test/support/weak-store.ts';
 import { EchoMemory } from '../../../../edge/src/kv/log/echo-memory.ts';
 import type { KeyValueStore } from '../store/key-value-store.ts';
 import { MemoryStore } from '../store/memory-store.ts';

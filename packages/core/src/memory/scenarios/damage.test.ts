@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { historyFaults } from '../../../../../test/support/history-faults.ts';
-import { weakStore } from '../../../../../test/support/weak-store.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { weakStore } from '@test/support/weak-store.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { assistantMessage, toolMessage, type Msg } from '../../message/msg.ts';
-import { idsOf, message } from '../../../../../test/support/messages.ts';
+import { idsOf, message } from '@test/support/messages.ts';
 import { SessionFold } from '../log/session-fold.ts';
 import { formatVersion } from '../log/stored/stored-batch.ts';
 import { MemoryStore } from '../store/memory-store.ts';

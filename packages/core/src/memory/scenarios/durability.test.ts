@@ -3,8 +3,8 @@ import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { SessionMemory } from '../session-memory.ts';
 import { userMessage } from '../../message/msg.ts';
-import { historyFaults } from '../../../../../test/support/history-faults.ts';
-import { makeWitness, MortalProcess } from '../../../../../test/faults/mortal-process.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { makeWitness, MortalProcess } from '@test/faults/mortal-process.ts';
 
 /** Runs two turns with tools in one process. */
 async function converse(process: MortalProcess, durability: 'step' | 'turn'): Promise<void> {

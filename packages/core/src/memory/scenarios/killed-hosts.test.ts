@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { ReActAgent } from '../../react-agent/react-agent.ts';
 import type { LogNote } from '../log/log-record.ts';
 import { MemoryStore } from '../store/memory-store.ts';
@@ -10,11 +10,11 @@ import {
   localHost,
   spreadPoints,
   type FaultScenario,
-} from '../../../../../test/faults/inject-faults.ts';
-import { faultScenarios } from '../../../../../test/faults/fault-scenarios.ts';
-import type { MortalProcess } from '../../../../../test/faults/mortal-process.ts';
-import { randomOf } from '../../../../../test/random-of.ts';
-import { weakStore } from '../../../../../test/support/weak-store.ts';
+} from '@test/faults/inject-faults.ts';
+import { faultScenarios } from '@test/faults/fault-scenarios.ts';
+import type { MortalProcess } from '@test/faults/mortal-process.ts';
+import { randomOf } from '@test/random-of.ts';
+import { weakStore } from '@test/support/weak-store.ts';
 
 const scenarios = faultScenarios().map((scenario) => [scenario.name, scenario] as const);
 

@@ -5,9 +5,9 @@ import type { KeyValueStore } from '../store/key-value-store.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { SessionMemory } from '../session-memory.ts';
 import { userMessage } from '../../message/msg.ts';
-import { historyFaults } from '../../../../../test/support/history-faults.ts';
-import { lies, lyingStore } from '../../../../../test/stores/lying-store.ts';
-import { makeWitness, MortalProcess } from '../../../../../test/faults/mortal-process.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
+import { lies, lyingStore } from '@test/stores/lying-store.ts';
+import { makeWitness, MortalProcess } from '@test/faults/mortal-process.ts';
 
 /** Creates a store in which one operation fails, before or after it takes effect. */
 function failing(inner: MemoryStore, at: number, takesEffect: boolean, error: AgentError) {

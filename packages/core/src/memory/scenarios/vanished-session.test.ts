@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { historyFaults } from '../../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import { assistantMessage, toolMessage, userMessage } from '../../message/msg.ts';
 import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';

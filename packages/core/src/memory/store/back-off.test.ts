@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MemoryStore, SessionMemory, userMessage } from '@isoloop/core';
 import { storedCounters } from '@isoloop/guards';
-import { randomOf } from '../../../../../test/random-of.ts';
+import { randomOf } from '@test/random-of.ts';
 
 /** Returns a store in which the first compare-and-sets fail, as if another writer were faster. */
 function contested(losses: number): MemoryStore {

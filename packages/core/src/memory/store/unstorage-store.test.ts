@@ -6,7 +6,7 @@ import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { keyValueStoreConformance } from '../../testing/store-conformance.ts';
 import { SessionMemory } from '../session-memory.ts';
 import { toDriverKey, unstorageStore } from './unstorage-store.ts';
-import { sessionConformance } from '../../../../../test/stores/session-conformance.ts';
+import { sessionConformance } from '@test/stores/session-conformance.ts';
 
 const framework = { describe, expect, test };
 keyValueStoreConformance(framework, 'unstorageStore() in memory', () =>

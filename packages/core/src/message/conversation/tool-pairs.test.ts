@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../../test/test-extent.ts';
-import { randomOf } from '../../../../../test/random-of.ts';
+import { seeds } from '@test/test-extent.ts';
+import { randomOf } from '@test/random-of.ts';
 import { pairedForModel, inRequestOrder, openToolUses, orderFrom } from './tool-pairs.ts';
 import { assistantMessage, toolMessage, userMessage, type Msg } from '../msg.ts';
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { MemoryStore, ReActAgent, SessionMemory, tool, type ChatModel } from '@isoloop/core';
 import { fromAiSdk, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
 import { toUiMessages } from '@isoloop/core/stream';
-import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
+import { chunksOf, readChunks } from '@test/support/ui-chunks.ts';
 
 type Part = Readonly<Record<string, unknown> & { readonly type: string }>;
 

@@ -15,8 +15,8 @@ import { withOrigin } from '../../message/provider-metadata.ts';
 import type { AiSdkLanguageModel } from './ai-sdk-contract.ts';
 import { fromAiSdk } from './ai-sdk-model.ts';
 import type { ChatModel, ModelDelta, ModelRequest, ToolSchema } from '../chat-model.ts';
-import { abortHanging, leaveHanging } from '../../../../../test/support/closed-connection.ts';
-import { joined } from '../../../../../test/support/model-outcome.ts';
+import { abortHanging, leaveHanging } from '@test/support/closed-connection.ts';
+import { joined } from '@test/support/model-outcome.ts';
 
 /** Creates a model from AI SDK’s OpenAI provider, connected to the provider server. */
 const at = (path: string, headers: Record<string, string> = {}): ChatModel =>

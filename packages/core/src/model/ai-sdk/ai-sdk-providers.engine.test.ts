@@ -14,9 +14,9 @@ import {
 import { fromAiSdk, type AiSdkLanguageModel } from '@isoloop/core/ai-sdk';
 import { toUiMessages, type UIMessagePart } from '@isoloop/core/stream';
 import { structured } from '@isoloop/core/output';
-import chatTool from '../../../../../test/fixtures/provider-streams/xai-tool-call.chunks.txt?raw';
-import webSearch from '../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
-import failure from '../../../../../test/fixtures/responses-streams/openai-openai-error-1.sse?raw';
+import chatTool from '@test/fixtures/provider-streams/xai-tool-call.chunks.txt?raw';
+import webSearch from '@test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
+import failure from '@test/fixtures/responses-streams/openai-openai-error-1.sse?raw';
 
 // The streams of Anthropic and Google are written from the providers' documentation of their wire
 // formats. Those of OpenAI are recordings.

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMessage, type ContentBlock, type MediaBlock, type Role } from '../../message/msg.ts';
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
 import { dashScopeFormatter, type DashScopeFormat } from './dashscope-formatter.ts';
-import { readsInLaterRequests } from '../../../../../test/support/model-outcome.ts';
+import { readsInLaterRequests } from '@test/support/model-outcome.ts';
 
 const plain: DashScopeFormat = {
   model: 'qwen-plus',

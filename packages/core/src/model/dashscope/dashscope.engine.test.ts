@@ -16,8 +16,8 @@ import {
 } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../chat-model.ts';
 import { tool } from '../../tool/tool.ts';
-import { abortHanging, leaveHanging } from '../../../../../test/support/closed-connection.ts';
-import { outcomeOf, talkOfSeveral } from '../../../../../test/support/model-outcome.ts';
+import { abortHanging, leaveHanging } from '@test/support/closed-connection.ts';
+import { outcomeOf, talkOfSeveral } from '@test/support/model-outcome.ts';
 
 const at = (name: string, options: Partial<DashScopeOptions> = {}): ChatModel =>
   dashscope({

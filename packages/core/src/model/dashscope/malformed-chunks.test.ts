@@ -1,4 +1,4 @@
-import { testMalformedChunks } from '../../../../../test/support/malformed-chunks.ts';
+import { testMalformedChunks } from '@test/support/malformed-chunks.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
 
 const output = (message: string): string =>

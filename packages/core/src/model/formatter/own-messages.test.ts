@@ -5,7 +5,7 @@ import { summarizeHistory } from '../../context/summarize-history.ts';
 import { outputGuards, lengthRule } from '@isoloop/guards';
 import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';
 import { answerFromObservations } from '../../../../presets/src/oxygent/answer-from-observations.ts';
-import { prepending } from '../../../../../test/support/prepending.ts';
+import { prepending } from '@test/support/prepending.ts';
 import { errorHints } from '../../results/error-hints.ts';
 import { checkAnswers } from '../../text-protocol/check-answers.ts';
 import { reuseResults } from '../../results/reuse-results.ts';

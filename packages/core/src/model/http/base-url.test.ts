@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { httpProviders } from '../../../../../test/support/providers.ts';
+import { httpProviders } from '@test/support/providers.ts';
 import type { AgentError } from '../../error/agent-error.ts';
 import { userMessage } from '../../message/msg.ts';
 import type { ChatModel } from '../chat-model.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AgentErrorCode } from '../../error/agent-error.ts';
 import { errorOfChunk, errorOfResponse } from './provider-error.ts';
-import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 const respond = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   errorOfResponse(

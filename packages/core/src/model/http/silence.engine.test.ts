@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
-import { httpProviders } from '../../../../../test/support/providers.ts';
-import { unfinished } from '../../../../../test/support/wire-formats.ts';
+import { httpProviders } from '@test/support/providers.ts';
+import { unfinished } from '@test/support/wire-formats.ts';
 import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { modelTimeout } from '../../resilience/model-timeout.ts';
 import type { ChatModel, ModelDelta } from '../chat-model.ts';
 import { openai } from '../openai/openai.ts';
 import type { Fetch } from './http-model.ts';
 import { fromAiSdk } from '../ai-sdk/ai-sdk-model.ts';
-import { fakeClock, type FakeClock } from '../../../../../test/clock/fake-clock.ts';
+import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));

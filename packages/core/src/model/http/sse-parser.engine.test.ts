@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { expect, test } from 'vitest';
-import { extent } from '../../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import { SseParser } from './sse-parser.ts';
 
 const recorded = import.meta.glob<string>(

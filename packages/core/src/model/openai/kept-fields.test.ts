@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { randomOf } from '../../../../../test/random-of.ts';
+import { randomOf } from '@test/random-of.ts';
 import { fieldsFor } from '../../message/provider-metadata.ts';
-import { seeds } from '../../../../../test/test-extent.ts';
+import { seeds } from '@test/test-extent.ts';
 import { keepFields, keptMetadata, type KeptFields } from './kept-fields.ts';
 
 function keep(...deltas: readonly object[]): unknown {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { randomOf } from '../../../../../test/random-of.ts';
-import { outcomeOf, type ModelOutcome } from '../../../../../test/support/model-outcome.ts';
+import { randomOf } from '@test/random-of.ts';
+import { outcomeOf, type ModelOutcome } from '@test/support/model-outcome.ts';
 import { openai } from './openai.ts';
 
 /** A request to llama.cpp's server and its reply, as it was recorded. */

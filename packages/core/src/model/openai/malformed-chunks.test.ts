@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readReply, testMalformedChunks } from '../../../../../test/support/malformed-chunks.ts';
+import { readReply, testMalformedChunks } from '@test/support/malformed-chunks.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
 
 const choice = (delta: string): string => `{"choices":[{"index":0,"delta":${delta}}]}`;

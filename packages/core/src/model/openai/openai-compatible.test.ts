@@ -1,11 +1,11 @@
 /// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test } from 'vitest';
-import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
+import goldenText from '@test/fixtures/golden/openai-replies.json?raw';
 import { multiAgent } from '../formatter/multi-agent.ts';
 import { userMessage, type Msg } from '../../message/msg.ts';
 import type { ChatModel, ModelRequest } from '../chat-model.ts';
 import { openai, type OpenAiOptions } from './openai.ts';
-import { goldenForm, outcomeOf, talkOfSeveral } from '../../../../../test/support/model-outcome.ts';
+import { goldenForm, outcomeOf, talkOfSeveral } from '@test/support/model-outcome.ts';
 
 const golden = JSON.parse(goldenText) as Record<string, Record<string, unknown>>;
 

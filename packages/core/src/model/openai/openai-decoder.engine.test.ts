@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
+import goldenText from '@test/fixtures/golden/openai-replies.json?raw';
 import { withOrigin } from '../../message/provider-metadata.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { EventReply } from '../http/event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';
-import { goldenForm, joined } from '../../../../../test/support/model-outcome.ts';
+import { goldenForm, joined } from '@test/support/model-outcome.ts';
 
 const recorded = import.meta.glob<string>(
   '../../../../../test/fixtures/provider-streams/*.{txt,sse}',

@@ -4,7 +4,7 @@ import { imageDetailFields, withOrigin } from '../../message/provider-metadata.t
 import type { ModelRequest, ToolSchema } from '../chat-model.ts';
 import { objectInput } from '../../schema/schema.ts';
 import { openAiFormatter, type OpenAiFormatterOptions } from './openai-formatter.ts';
-import { readsInLaterRequests } from '../../../../../test/support/model-outcome.ts';
+import { readsInLaterRequests } from '@test/support/model-outcome.ts';
 
 const plain: OpenAiFormatterOptions = {
   model: 'm',

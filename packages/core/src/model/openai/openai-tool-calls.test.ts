@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { withOrigin } from '../../message/provider-metadata.ts';
 import type { ModelDelta } from '../chat-model.ts';
-import { joined } from '../../../../../test/support/model-outcome.ts';
+import { joined } from '@test/support/model-outcome.ts';
 import { StreamedToolCalls, type WireToolCall } from './openai-tool-calls.ts';
 
 interface Decoded {

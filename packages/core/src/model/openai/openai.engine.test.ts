@@ -1,14 +1,14 @@
 /// <reference path="../../../../../test/provider-server/provided-context.d.ts" />
 import { expect, inject, test, vi } from 'vitest';
-import goldenText from '../../../../../test/fixtures/golden/openai-replies.json?raw';
+import goldenText from '@test/fixtures/golden/openai-replies.json?raw';
 import type { AgentError, AgentErrorCode } from '../../error/agent-error.ts';
 import { userMessage } from '../../message/msg.ts';
 import type { ChatModel } from '../chat-model.ts';
 import { openai, type OpenAiOptions } from './openai.ts';
 import type { Fetch } from '../http/http-model.ts';
-import { abortHanging, leaveHanging } from '../../../../../test/support/closed-connection.ts';
-import { outcomeOf, readerOf } from '../../../../../test/support/model-outcome.ts';
-import { fakeClock } from '../../../../../test/clock/fake-clock.ts';
+import { abortHanging, leaveHanging } from '@test/support/closed-connection.ts';
+import { outcomeOf, readerOf } from '@test/support/model-outcome.ts';
+import { fakeClock } from '@test/clock/fake-clock.ts';
 
 const golden = JSON.parse(goldenText) as Record<
   string,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { randomJson } from '../../../../../test/random-json.ts';
-import { randomOf } from '../../../../../test/random-of.ts';
-import { seeds } from '../../../../../test/test-extent.ts';
-import { joined } from '../../../../../test/support/model-outcome.ts';
+import { randomJson } from '@test/random-json.ts';
+import { randomOf } from '@test/random-of.ts';
+import { seeds } from '@test/test-extent.ts';
+import { joined } from '@test/support/model-outcome.ts';
 import { DashScopeDecoder } from '../dashscope/dashscope-decoder.ts';
 import { EventReply } from '../http/event-reply.ts';
 import { OpenAiDecoder } from './openai-decoder.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { httpProviders } from '../../../../../test/support/providers.ts';
-import { unfinished } from '../../../../../test/support/wire-formats.ts';
+import { httpProviders } from '@test/support/providers.ts';
+import { unfinished } from '@test/support/wire-formats.ts';
 import { agentTool } from '../../several/agent-tool.ts';
 import type { AgentOptions } from '../../react-agent/agent-options.ts';
 import { ReActAgent } from '../../react-agent/react-agent.ts';
@@ -9,7 +9,7 @@ import { outputGuards, regexRule } from '@isoloop/guards';
 import { fallback } from '../../resilience/fallback.ts';
 import { retry } from '../../resilience/retry.ts';
 import { toolResultsOf } from '../../message/msg.ts';
-import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { boundedModel } from './bounded-model.ts';
 import type { ChatModel, ModelDelta } from '../chat-model.ts';
 import { openai } from '../openai/openai.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { randomOf } from '../../../../../test/random-of.ts';
-import { seeds } from '../../../../../test/test-extent.ts';
-import { joined } from '../../../../../test/support/model-outcome.ts';
+import { randomOf } from '@test/random-of.ts';
+import { seeds } from '@test/test-extent.ts';
+import { joined } from '@test/support/model-outcome.ts';
 import type { ModelDelta } from '../chat-model.ts';
 import { ThinkSplitter } from './think-splitter.ts';
 

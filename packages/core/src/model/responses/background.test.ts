@@ -8,10 +8,10 @@ import {
   BackgroundProvider,
   callLength,
   textLength,
-} from '../../../../../test/provider-server/background-provider.ts';
+} from '@test/provider-server/background-provider.ts';
 import { fallback } from '../../resilience/fallback.ts';
 import type { Fetch } from '../http/http-model.ts';
-import { signalUntilTestEnd } from '../../../../../test/support/test-end.ts';
+import { signalUntilTestEnd } from '@test/support/test-end.ts';
 import { openaiResponses } from './openai-responses.ts';
 
 interface Host {

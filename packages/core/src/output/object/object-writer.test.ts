@@ -11,8 +11,8 @@ import {
 import { jsonMode, structured, yamlMode, type OutputMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply, type ScriptedStep } from '@isoloop/core/testing';
 import { parse } from 'yaml';
-import { randomOf } from '../../../../../test/random-of.ts';
-import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { randomOf } from '@test/random-of.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { ObjectWriter } from './object-writer.ts';
 
 const trip = z.object({ city: z.string(), days: z.number() });

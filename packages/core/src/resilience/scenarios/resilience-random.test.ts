@@ -1,7 +1,7 @@
 import { closeOpenCalls } from '../../approval/close-open-calls.ts';
 import type { Span, Tracer } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
-import { seeds } from '../../../../../test/test-extent.ts';
+import { seeds } from '@test/test-extent.ts';
 import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent } from '../../event/agent-event.ts';
 import { textOf } from '../../message/msg.ts';
@@ -20,9 +20,9 @@ import { retry } from '../retry.ts';
 import { toolRetry } from '../tool-retry.ts';
 import { wrapModel } from '../../model/wrap-model.ts';
 import { textStream } from '../../stream/text-stream.ts';
-import { historyFaults, requestFaults } from '../../../../../test/support/history-faults.ts';
-import { orderFaults } from '../../../../../test/support/order-faults.ts';
-import { randomOf } from '../../../../../test/random-of.ts';
+import { historyFaults, requestFaults } from '@test/support/history-faults.ts';
+import { orderFaults } from '@test/support/order-faults.ts';
+import { randomOf } from '@test/random-of.ts';
 import {
   ScriptedModel,
   type ScriptedReply,

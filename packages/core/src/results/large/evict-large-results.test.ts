@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { AgentError } from '../../error/agent-error.ts';
 import { toolResultsOf, type ContentBlock } from '../../message/msg.ts';
 import { MemoryStore } from '../../memory/store/memory-store.ts';
-import { historyFaults } from '../../../../../test/support/history-faults.ts';
+import { historyFaults } from '@test/support/history-faults.ts';
 import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
 import { estimateTokens } from '../../tokens/estimate-tokens.ts';
 import { tool, type ToolOutput } from '../../tool/tool.ts';

@@ -1,9 +1,9 @@
 import { parsePartialJson } from 'ai';
 import { expect, test } from 'vitest';
-import { escapedJson, forAiSdk, randomJson } from '../../../../../test/random-json.ts';
-import { randomOf } from '../../../../../test/random-of.ts';
-import { extent } from '../../../../../test/test-extent.ts';
-import { extendsIt } from '../../../../../test/support/extends-it.ts';
+import { escapedJson, forAiSdk, randomJson } from '@test/random-json.ts';
+import { randomOf } from '@test/random-of.ts';
+import { extent } from '@test/test-extent.ts';
+import { extendsIt } from '@test/support/extends-it.ts';
 import { JsonReader } from './json-reader.ts';
 import type { JsonValue } from '../../message/json.ts';
 

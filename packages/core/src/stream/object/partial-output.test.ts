@@ -8,14 +8,14 @@ import {
   type DeepPartial,
   type OutputSource,
 } from '@isoloop/core/stream';
-import { extendsIt } from '../../../../../test/support/extends-it.ts';
+import { extendsIt } from '@test/support/extends-it.ts';
 import { JsonReader } from './json-reader.ts';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { createOpenAI } from '@ai-sdk/openai';
 import { Output, streamText } from 'ai';
 import { openai } from '@isoloop/core/openai';
 import type { JsonValue } from '../../message/json.ts';
-import { fetchOfPieces, recordedPieces } from '../../../../../test/support/recorded-pieces.ts';
+import { fetchOfPieces, recordedPieces } from '@test/support/recorded-pieces.ts';
 
 const trip = z.object({
   city: z.string(),

@@ -17,8 +17,8 @@ import {
 } from '@isoloop/core';
 import { approvals } from '@isoloop/core/approval';
 import type { ScriptedReply } from '@isoloop/core/testing';
-import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
-import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
+import { chunksOf, readChunks } from '@test/support/ui-chunks.ts';
 
 const weather = tool({
   name: 'weather',

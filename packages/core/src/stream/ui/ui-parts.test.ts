@@ -5,7 +5,7 @@ import { ReActAgent, tool, type ToolContext } from '@isoloop/core';
 import { keepDataParts } from '@isoloop/core/results';
 import type { DataPart } from '@isoloop/core/message';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
-import { chunksOf, readChunks } from '../../../../../test/support/ui-chunks.ts';
+import { chunksOf, readChunks } from '@test/support/ui-chunks.ts';
 
 const png = { type: 'base64', mediaType: 'image/png', data: 'iVBORw==' } as const;
 const pngUrl = 'data:image/png;base64,iVBORw==';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { toolResultsOf } from '../../message/msg.ts';
 import { contextToken, provide } from '../context-token.ts';
-import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { joinTools } from './join-tools.ts';
 import { tool, type Tool } from '../tool.ts';
 import type { ToolSet } from './tool-set.ts';

@@ -4,7 +4,7 @@ import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { contextToken, provide } from '../context-token.ts';
-import { scriptedAgent } from '../../../../../test/support/scripted-agent.ts';
+import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { metaTool } from './meta-tool.ts';
 import { toolList, toolsBefore, type ToolSet } from './tool-set.ts';
 import { tool, type Tool } from '../tool.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { extent } from '../../../../../test/test-extent.ts';
+import { extent } from '@test/test-extent.ts';
 import * as vitest from 'vitest';
 import { userMessage } from '../../../../core/src/message/msg.ts';
 import { memoryConformance } from '../../../../core/src/testing/memory-conformance.ts';
-import { resealHead } from '../../../../../test/support/damage/mutations.ts';
-import { message } from '../../../../../test/support/messages.ts';
+import { resealHead } from '@test/support/damage/mutations.ts';
+import { message } from '@test/support/messages.ts';
 import { BatchCache } from './batch-cache.ts';
 import { EchoMemory, type EchoMemoryOptions } from './echo-memory.ts';
 import { MemoryStore } from '../../../../core/src/memory/store/memory-store.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../../../error/agent-error.ts';
-import { idsOf, message } from '../../../../../../test/support/messages.ts';
+import { idsOf, message } from '@test/support/messages.ts';
 import type { KeyValueStore } from '../../store/key-value-store.ts';
 import { MemoryStore } from '../../store/memory-store.ts';
 import { SessionMemory } from '../../session-memory.ts';
-import { lies, lyingStore } from '../../../../../../test/stores/lying-store.ts';
-import { weakStore } from '../../../../../../test/support/weak-store.ts';
+import { lies, lyingStore } from '@test/stores/lying-store.ts';
+import { weakStore } from '@test/support/weak-store.ts';
 
 /** Replaces a store operation. `proceed` executes the original operation. */
 type Intercept = <T>(operation: string, proceed: () => Promise<T>) => Promise<T>;

@@ -3,9 +3,9 @@ import { validateUIMessages, type UIMessage } from 'ai';
 import { expect, test } from 'vitest';
 import { ReActAgent } from '@isoloop/core';
 import { openaiResponses } from '@isoloop/core/responses';
-import { chunksOf, readChunks } from '../../../../../../test/support/ui-chunks.ts';
-import search from '../../../../../../test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
-import remoteTool from '../../../../../../test/fixtures/responses-streams/openai-openai-mcp-tool-approval-4.sse?raw';
+import { chunksOf, readChunks } from '@test/support/ui-chunks.ts';
+import search from '@test/fixtures/responses-streams/openai-openai-web-search-tool-1.sse?raw';
+import remoteTool from '@test/fixtures/responses-streams/openai-openai-mcp-tool-approval-4.sse?raw';
 
 /**
  * Lets an agent answer with a recorded stream. Returns the UI chunks and the stored conversation.
