@@ -202,9 +202,9 @@ export class KnownLog {
   }
 
   /**
-   * Returns whether the store has the last known batch no more, because the log was deleted. `head`:
-   * head in the store. `batchSets`: batches that the log has, that it has replaced, or that the store
-   * has in spite of another head.
+   * Returns whether the store has the last known batch no more, because the log was deleted.
+   * `head`: head in the store. `batchSets`: batches that the log has, that it has replaced, or that
+   * the store has in spite of another head.
    */
   #isDeleted(head: Head | undefined, batchSets: readonly { has(ref: string): boolean }[]): boolean {
     const lastHead = this.#head;

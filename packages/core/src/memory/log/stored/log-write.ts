@@ -76,8 +76,8 @@ export async function replaceLog(
 
 /**
  * Returns the batches to delete after a snapshot has replaced all of `batches`. Without
- * `compareAndSet`, a reader may still see an older head and needs the batches that it names. In such
- * a store, returns only the batches that an earlier snapshot replaced.
+ * `compareAndSet`, a reader may still see an older head and needs the batches that it names. In
+ * such a store, returns only the batches that an earlier snapshot replaced.
  */
 export function deletableAfter(
   store: SessionStore,
