@@ -21,4 +21,5 @@ export type { PublicFetchOptions } from './http/public-fetch.ts';
 export { workersAi } from './workers-ai/workers-ai.ts';
 export type { WorkersAiBinding, WorkersAiOptions } from './workers-ai/workers-ai.ts';
 export type { EndpointPart } from './settings/endpoint-part.ts';
+export type { SessionHomes } from './settings/session-home.ts';
 export type { RateLimiter } from './settings/handler-options.ts';

@@ -70,20 +70,18 @@ test('the session list is updated when a session begins, when it gets its title,
   });
 });
 
+function entryOf(env: object, memory: InMemoryMemory): ListEntry {
+  const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
+  return new ListEntry({ env, identity, record: { title: undefined }, memory, changedAt: () => 2 });
+}
+
 test('a session whose conversation cannot be read is listed once, without a title', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const told: SessionCommand[] = [];
-  const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
   const memory = new InMemoryMemory();
   memory.read = () => Promise.reject(new AgentError('STORAGE_FAILED', 'damaged'));
   const env = listNamespace(told);
-  const entry = new ListEntry({
-    env,
-    identity,
-    record: { title: undefined },
-    memory,
-    changedAt: () => 2,
-  });
+  const entry = entryOf(env, memory);
   entry.update();
   await entry.whenSent;
   expect(told).toEqual([
@@ -99,15 +97,7 @@ test('a failed update of the list is repeated, and a sent one is not', async () 
   const told: SessionCommand[] = [];
   const env = listNamespace(told) as { CHAT_SESSION: { get: () => unknown } };
   const { get } = env.CHAT_SESSION;
-  const memory = new InMemoryMemory();
-  const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
-  const entry = new ListEntry({
-    env,
-    identity,
-    record: { title: undefined },
-    memory,
-    changedAt: () => 2,
-  });
+  const entry = entryOf(env, new InMemoryMemory());
   env.CHAT_SESSION.get = () => ({ fetch: () => Promise.reject(new Error('away')) });
   entry.send();
   await entry.whenSent;

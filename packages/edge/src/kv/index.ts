@@ -5,4 +5,3 @@ export { KvStore } from './kv-store.ts';
 export type { KvStoreOptions } from './kv-store.ts';
 export { repairKvSession } from './repair-kv-session.ts';
 export type { EchoMemoryOptions } from './log/echo-memory.ts';
-export type { SessionHomes } from '../settings/session-home.ts';

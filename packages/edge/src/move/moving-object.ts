@@ -14,7 +14,7 @@ import { DurableStore } from '../durable/durable-store.ts';
 import { noContent } from '../session/command-handler.ts';
 import {
   callSession,
-  isFor,
+  bringsCommand,
   type SessionCommand,
   type SessionRequest,
 } from '../session/commands.ts';
@@ -70,7 +70,7 @@ class MovingSession {
   }
 
   async fetch(request: Request): Promise<Response> {
-    const isMove = isFor(request, 'move');
+    const isMove = bringsCommand(request, 'move');
     const body = await request.text();
     const content = JSON.parse(body) as MoveRequest | SessionRequest;
     try {

@@ -2,7 +2,7 @@ import { newMessages } from '@isoloop/core/host';
 import { changesWaitMs } from '@isoloop/core/endpoint';
 import { metadataOf } from '@isoloop/core/message';
 import type { AgentSessionClass } from '../settings/handler-options.ts';
-import { isFor, type SessionRequest } from '../session/commands.ts';
+import { bringsCommand, type SessionRequest } from '../session/commands.ts';
 
 /** Command that waits for a message of an operator. */
 export interface ChangesCommand {
@@ -26,7 +26,7 @@ export function withOperatorNews(Session: AgentSessionClass): AgentSessionClass 
 
     async fetch(request: Request): Promise<Response> {
       const body = await request.text();
-      if (isFor(request, 'changes')) {
+      if (bringsCommand(request, 'changes')) {
         const { command } = JSON.parse(body) as SessionRequest<ChangesCommand>;
         return this.#answerChanges(command);
       }

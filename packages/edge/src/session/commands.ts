@@ -125,6 +125,6 @@ export async function callSession(
 const sessionAddress = 'https://session/';
 
 /** Returns whether a request to the object of a session brings a command of this type. */
-export function isFor(request: Request, type: string): boolean {
+export function bringsCommand(request: Request, type: string): boolean {
   return request.url === sessionAddress + type;
 }

@@ -1,6 +1,7 @@
 import { AgentError, MemoryStore, ReActAgent, tool, type KeyValueStore } from '@isoloop/core';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import type { UIMessage } from 'ai';
+import { result } from '../../test-support/queue-places.ts';
 import { expect, test, vi } from 'vitest';
 import { ask, gate, textOf } from '../../test-support/session-client.ts';
 import { createAgentHandler } from '../handler/agent-handler.ts';
@@ -133,15 +134,7 @@ test('a client that waits gets its answer also after a hundred other conversatio
   held.open();
   const messageId = /"messageId":"([^"]+)"/.exec(await first.text())![1]!;
   for (const index of others.keys()) await (await post(ask('x'), { id: `other-${index}` })).text();
-  const part = {
-    type: 'dynamic-tool',
-    toolName: 'color',
-    toolCallId: 'c1',
-    state: 'output-available',
-    input: {},
-    output: 'blue',
-  };
-  await (await post({ id: messageId, role: 'assistant', parts: [part] })).text();
+  await (await post(result(messageId))).text();
   expect(await second.text()).toContain('Hello.');
   expect((await shown()).texts).toEqual(['Paint', 'Blue it is.', 'Hello', 'Hello.']);
 });
