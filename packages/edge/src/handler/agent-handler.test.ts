@@ -10,19 +10,6 @@ import { chat, endpoint, newChat } from '../../test-support/tool-endpoint.ts';
 import { errorOf } from '../../test-support/refusals.ts';
 import { ask, textOf } from '../../test-support/session-client.ts';
 
-test('the endpoint sends keep-alive comments in a silent stream', async () => {
-  const target = endpoint([{ hang: true }], { limits: { keepAliveMs: 2, afterDisconnectMs: 0 } });
-  const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
-  const reader = response.body!.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  while (!text.includes(': keep-alive\n\n: keep-alive\n\n'))
-    text += decoder.decode((await reader.read()).value);
-  await reader.cancel();
-  await target.settled();
-  expect(text).toContain('"start"');
-});
-
 test('a model behind HTTP calls tools in parallel and answers; a failed connection gives MODEL_UNREACHABLE', async () => {
   const target = endpoint(
     openai({ model: 'scripted', baseURL: `${inject('providerUrl')}/scripted/v1` }),

@@ -5,6 +5,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 import { testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
 import { llmProxy } from '../llm/llm-proxy.ts';
+import { endpoint, newChat } from '../../test-support/tool-endpoint.ts';
+import { ask } from '../../test-support/session-client.ts';
 
 // Proxies and servers end connections that are silent: Bun after 10 seconds, nginx after 60.
 
@@ -281,4 +283,17 @@ test('an answer that is not streamed waits, because its status is not known', as
   expect(isOpen).toBe(false);
   release();
   expect(await (await answer).text()).toContain('Hello.');
+});
+
+test('the endpoint sends keep-alive comments in a silent stream', async () => {
+  const target = endpoint([{ hang: true }], { limits: { keepAliveMs: 2, afterDisconnectMs: 0 } });
+  const response = await target.post('/api/chat', { id: newChat(), messages: [ask('Hi')] });
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  while (!text.includes(': keep-alive\n\n: keep-alive\n\n'))
+    text += decoder.decode((await reader.read()).value);
+  await reader.cancel();
+  await target.settled();
+  expect(text).toContain('"start"');
 });
