@@ -26,7 +26,7 @@ interface Bindings {
   readonly CHAT_SESSION?: DurableObjectNamespace;
 }
 
-/** Returns the Durable Objects of the sessions, or `undefined` without the binding `CHAT_SESSION`. */
+/** Returns the Durable Objects of the sessions. `undefined` without the binding `CHAT_SESSION`. */
 export function durableSessions(env: unknown): SessionObjects | undefined {
   const { CHAT_SESSION: objects } = Object(env) as Bindings;
   return objects && ((name) => objects.get(objects.idFromName(name)));

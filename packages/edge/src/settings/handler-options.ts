@@ -100,8 +100,8 @@ export interface AgentHandlerOptions<
   readonly models?: readonly string[];
   /**
    * Function that opens the memory of a session. With a Durable Object bound as `CHAT_SESSION`, the
-   * object still queues and runs the turns, and only the messages are in this memory. Default with a
-   * Durable Object: the object's database. Default without one: `kv`.
+   * object still queues and runs the turns, and only the messages are in this memory. Default with
+   * a Durable Object: the object's database. Default without one: `kv`.
    */
   readonly memory?: (setup: MemorySetup<Env>) => Awaitable<Memory>;
   /**

@@ -80,8 +80,8 @@ export class ActiveRun {
   }
 
   /**
-   * Returns the result of the run, as its events tell it. Rejects if the run failed, or if its events
-   * have no end.
+   * Returns the result of the run, as its events tell it. Rejects if the run failed, or if its
+   * events have no end.
    */
   async result(): Promise<AgentResult> {
     let failure: AgentErrorData | undefined;

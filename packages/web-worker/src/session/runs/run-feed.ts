@@ -196,8 +196,8 @@ export class RunFeed {
   }
 
   /**
-   * Returns whether the readers of this worker set the pace of a run, even if they have left, and
-   * none of them can take more events now.
+   * Returns whether a run has to wait: the readers of this worker set its pace, even if they have
+   * left. None of them can take more events now.
    */
   #mustWait(requestId: string): boolean {
     if (!this.#requester(requestId) || this.#foreignRequestId === requestId) return false;
