@@ -123,7 +123,8 @@ export interface Middleware extends AgentHook {
   /**
    * Wraps what admits an input, before anything is stored. Injected messages and decisions of
    * `decide` pass it, too: `arrivedDuringRun` says so. Throw `GUARD_REJECTED` to end the agent call
-   * with reason `rejected`. Users read the error's `message`. An interrupt waits for these wrappers.
+   * with reason `rejected`. Users read the error's `message`. An interrupt waits for these
+   * wrappers.
    */
   readonly wrapInput?: Wrap<ParsedInput, ParsedInput, EarlyRun>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */
@@ -155,8 +156,8 @@ export interface Middleware extends AgentHook {
   /**
    * Wraps one tool call. Its arguments are valid, and other tool calls run at the same time. May
    * call `next` never, once or more. Return what `next` returned, `errorResult()`, or the result of
-   * an earlier call, which gets the id and the name of this one. `hasResult()` tells a result from a
-   * call that waits. An exception makes the agent call fail. It is also the error result of the
+   * an earlier call, which gets the id and the name of this one. `hasResult()` tells a result from
+   * a call that waits. An exception makes the agent call fail. It is also the error result of the
    * tool call.
    */
   readonly wrapTool?: Wrap<ToolCall, ToolOutcome>;

@@ -69,7 +69,7 @@ export interface TrimRules {
   readonly keepsResultsWithQuestion: boolean;
   /** Whether the remaining history begins with a user's message. */
   readonly beginsWithUser: boolean;
-  /** Returns where trimming after the question stops: the index after the last message that may go. */
+  /** Returns the index after the last message that may go when trimming after the question. */
   trimEnd(turn: TurnToTrim): number;
   /** Returns tokens of the request that the counts of its parts lack. Default: none. */
   missingTokens?(request: ContextRequest): number;

@@ -188,8 +188,8 @@ export function deniedResult(toolUse: ToolUse, reason = 'no reason given'): Tool
 }
 
 /**
- * Returns an open tool call with what a person decided about it. A rejection and a result become its
- * `result`. An edit replaces its arguments.
+ * Returns an open tool call with what a person decided about it. A rejection and a result become
+ * its `result`. An edit replaces its arguments.
  */
 export function withDecision(call: OpenCall, tools: ToolSet): OpenCall {
   const { toolUse, state } = call;

@@ -95,7 +95,7 @@ interface RespondOptions {
   readonly settings: HandlerSettings;
 }
 
-/** Calls the route of the request's method. An error becomes a response, and no route becomes 405. */
+/** Calls the route of the request's method. An error becomes a response; no route becomes 405. */
 async function respond(
   c: Context<EdgeEnv>,
   routes: ReadonlyMap<string, Route>,

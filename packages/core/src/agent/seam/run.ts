@@ -9,8 +9,8 @@ import type { EarlyRun } from './early-run.ts';
 
 /**
  * The run: what middleware and hooks know about an agent call, and what they may do to it. From
- * `wrapSettle` on, it is the last argument of each wrapper and hook. Before, they get an `EarlyRun`.
- * `mapEvent` gets a `RunView`.
+ * `wrapSettle` on, it is the last argument of each wrapper and hook. Before, they get an
+ * `EarlyRun`. `mapEvent` gets a `RunView`.
  *
  * Its functions also work in the tools of a middleware. All of them work alone, too:
  * `const { edit } = run.log`.
