@@ -1,25 +1,29 @@
-import { structured } from '@isoloop/core/output';
+import { AgentError, ReActAgent } from '@isoloop/core';
+import { eventWith, failureText } from '@isoloop/core/host';
+import { jsonMode } from '@isoloop/core/output';
+import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
-import * as z from 'zod';
-import { boundEndpoint, places, textOf } from '../../test-support/both-bindings.ts';
+import { objectEncoder } from './object-encoder.ts';
 
-test.for(places)('%s: a client sees an object grow, and the log has it whole', async (place) => {
-  const trip = { city: 'Rome', days: 3 };
-  const json = JSON.stringify(trip);
-  const call = { type: 'tool-input', index: 0 } as const;
-  const reply = {
-    deltas: [
-      [{ ...call, id: 'c1', name: 'generate_response', delta: json.slice(0, 9) }],
-      [{ ...call, delta: json.slice(9) }],
-    ],
-  };
-  const use = [...structured(z.object({ city: z.string(), days: z.number() }))];
-  const { id, post, messages } = boundEndpoint(place, [reply], { use });
-  const question = { id: 'q', role: 'user', parts: [{ type: 'text', text: 'A trip' }] };
-  const response = await post('/api/chat', { id, messages: [question] });
-  const text = await response.text();
-  const pieces = [...text.matchAll(/"inputTextDelta":("(?:[^"\\]|\\.)*")/g)];
-  const shown = pieces.map(([, piece]) => JSON.parse(piece!) as string).join('');
-  expect(JSON.parse(shown)).toEqual(trip);
-  expect(JSON.parse(textOf((await messages()).at(-1)!))).toEqual(trip);
+const model = new ScriptedModel(['{"city":"Rome"}']);
+
+test('a client gets the object of a structured answer, and nothing else', async () => {
+  const use = [jsonMode()];
+  const agent = new ReActAgent({ name: 'a', model, use });
+  const encode = objectEncoder(agent);
+  const texts: unknown[] = [];
+  for await (const batch of agent.stream('A city').batches()) texts.push(...encode(batch));
+  expect(JSON.parse(texts.join(''))).toEqual({ city: 'Rome' });
+});
+
+test('an answer that cannot begin is the text of its failure', () => {
+  const error = new AgentError('AGENT_BUSY', 'The agent is busy.').toJSON();
+  expect(objectEncoder(undefined)([eventWith({ type: 'error', error })])).toEqual([
+    failureText(error),
+  ]);
+});
+
+test('an agent without an output mode has no objects', () => {
+  const agent = new ReActAgent({ name: 'a', model });
+  expect(() => objectEncoder(agent)).toThrow(expect.objectContaining({ code: 'CONFIGURATION' }));
 });

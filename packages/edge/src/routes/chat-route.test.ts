@@ -1,9 +1,12 @@
 import { AgentError } from '@isoloop/core';
+import { structured } from '@isoloop/core/output';
 import type { UIMessage } from 'ai';
 import { expect, test, vi } from 'vitest';
+import * as z from 'zod';
 import { rolesOf } from '@test/roles-of.ts';
 import { testEndpoint } from '../../test-support/endpoint.ts';
 import { chat, endpoint, newChat, twoTools } from '../../test-support/tool-endpoint.ts';
+import { boundEndpoint, places, textOf as partsOf } from '../../test-support/both-bindings.ts';
 import { errorOf } from '../../test-support/refusals.ts';
 import { ask, textOf } from '../../test-support/session-client.ts';
 
@@ -233,4 +236,25 @@ test("a message with the id of the agent's answer is rejected and changes nothin
   }
   await target.settled();
   expect(await (await target.get(`/api/chat/${id}/messages`)).text()).toBe(before);
+});
+
+test.for(places)('%s: a client sees an object grow, and the log has it whole', async (place) => {
+  const trip = { city: 'Rome', days: 3 };
+  const json = JSON.stringify(trip);
+  const call = { type: 'tool-input', index: 0 } as const;
+  const reply = {
+    deltas: [
+      [{ ...call, id: 'c1', name: 'generate_response', delta: json.slice(0, 9) }],
+      [{ ...call, delta: json.slice(9) }],
+    ],
+  };
+  const use = [...structured(z.object({ city: z.string(), days: z.number() }))];
+  const { id, post, messages } = boundEndpoint(place, [reply], { use });
+  const question = { id: 'q', role: 'user', parts: [{ type: 'text', text: 'A trip' }] };
+  const response = await post('/api/chat', { id, messages: [question] });
+  const text = await response.text();
+  const pieces = [...text.matchAll(/"inputTextDelta":("(?:[^"\\]|\\.)*")/g)];
+  const shown = pieces.map(([, piece]) => JSON.parse(piece!) as string).join('');
+  expect(JSON.parse(shown)).toEqual(trip);
+  expect(JSON.parse(partsOf((await messages()).at(-1)!))).toEqual(trip);
 });
