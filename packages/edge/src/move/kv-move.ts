@@ -6,7 +6,7 @@ import { KvStore } from '../kv/kv-store.ts';
 import { KvTitles } from '../kv/kv-titles.ts';
 import { echoHeader } from '../http/header-names.ts';
 import { noContent } from '../session/command-handler.ts';
-import { takeStep, type MoveStep } from './moving-place.ts';
+import { takeMoveStep, type MoveStep } from './moving-place.ts';
 
 export interface KvMove {
   readonly kv: KVNamespace;
@@ -26,7 +26,7 @@ export async function takeKvStep(step: MoveStep, move: KvMove): Promise<Response
     const options = { secrets: sessionSecrets(env), echo: move.echo };
     echo = await changeBranchOwner(new KvStore(kv), `${user}/${sessionId}`, options, choose);
   };
-  const copy = await takeStep(step, { settings, setup, change });
+  const copy = await takeMoveStep(step, { settings, setup, change });
   if (step.type === 'put') await titles.delete(sessionId);
   const titledCopy = copy && (await withTitle(copy, titles));
   const response = titledCopy ? Response.json(titledCopy) : noContent();

@@ -22,7 +22,7 @@ import { durableSessions } from '../session/homes.ts';
 import { DurableQueue } from '../durable/durable-queue.ts';
 import { IdentityRecord } from '../durable/identity.ts';
 import { changeOwnerWithKeptCalls } from './kept-calls.ts';
-import { takeStep, type MoveStep } from './moving-place.ts';
+import { takeMoveStep, type MoveStep } from './moving-place.ts';
 
 /** Command for a step of a move. */
 export interface MoveCommand {
@@ -170,7 +170,7 @@ class MovingSession {
     const setup = { env, user, sessionId, mayEdit };
     const change = (choose: ChooseOwner): Promise<void> =>
       changeOwnerWithKeptCalls(this.#options.storage, sessionId, choose);
-    return takeStep(step, { settings, setup, change });
+    return takeMoveStep(step, { settings, setup, change });
   }
 
   /** Takes a session that belongs elsewhere out of the list. */

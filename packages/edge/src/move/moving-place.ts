@@ -26,7 +26,7 @@ export interface MovingPlaceOptions {
 }
 
 /** Takes a step of a move with a session of the endpoint. Returns the copy of `read`. */
-export async function takeStep(
+export async function takeMoveStep(
   step: MoveStep,
   options: MovingPlaceOptions,
 ): Promise<SessionCopy | undefined> {
