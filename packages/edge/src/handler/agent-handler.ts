@@ -8,7 +8,7 @@ import { durableObject } from '../durable/durable-object.ts';
 import { sessionHomes } from '../session/homes.ts';
 import { chatRoute } from '../routes/chat-route.ts';
 import { chatsRoute, deleteRoute, renameRoute } from '../routes/chats-route.ts';
-import { checkSettings } from './check-options.ts';
+import { checkSettings } from './check-settings.ts';
 import { crossOrigin } from '../http/cross-origin.ts';
 import { endpoint, type EndpointSetup } from '../http/endpoint.ts';
 import {

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
 import { logError } from './error-response.ts';
-import { keyOfUser } from './rate-limit.ts';
+import { keyOfUser } from './with-rate-limit.ts';
 import type { Identify } from '../settings/endpoint-part.ts';
 import type { AgentHandlerOptions, Caller, EdgeEnv } from '../settings/handler-options.ts';
 

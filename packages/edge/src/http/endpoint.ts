@@ -5,7 +5,7 @@ import type { SessionHome } from '../settings/session-home.ts';
 import type { OriginCheck } from './cross-origin.ts';
 import { errorResponse } from './error-response.ts';
 import type { EdgeEnv, HandlerSettings, RequestVariables } from '../settings/handler-options.ts';
-import { withRateLimit } from './rate-limit.ts';
+import { withRateLimit } from './with-rate-limit.ts';
 import { readerHeaders } from './reader-headers.ts';
 import { addSecretsOf } from './secrets.ts';
 
