@@ -2,7 +2,7 @@ import { InMemoryMemory, type AgentResult, type Msg, type ReActAgent } from '@is
 import { clientTextError, type ClientText } from '@isoloop/core/host';
 import type { Context } from 'hono';
 import { logError } from '../http/error-response.ts';
-import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';
+import { onDisconnect, closeInBackground, waitUntil } from '../http/request-context.ts';
 import { checkApprovals } from '../session/answer-in-request.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { objectsOf } from '../settings/session-home.ts';
@@ -89,6 +89,6 @@ async function answerOnce(
       onError: (error) => logError(error, requestId),
     });
   } finally {
-    settleInBackground(c, sessionAgent, runEnd);
+    closeInBackground(c, sessionAgent, runEnd);
   }
 }

@@ -1,7 +1,7 @@
 import { InMemoryMemory } from '@isoloop/core';
 import type { TurnRequest } from '@isoloop/core/host';
 import type { Context } from 'hono';
-import { settleInBackground } from '../http/request-context.ts';
+import { closeInBackground } from '../http/request-context.ts';
 import type { RequestBody } from '../http/request-body.ts';
 import { sendTurn } from '../session/send-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
@@ -43,7 +43,7 @@ async function answerInSession(
   if (fields['tools'] != null && objectsOf(c.get('home'))) {
     const memory = new InMemoryMemory();
     const sessionAgent = await makeAgent(settings, { ...setup, model, memory });
-    settleInBackground(c, sessionAgent);
+    closeInBackground(c, sessionAgent);
     call.check(sessionAgent.agent);
   }
   const sent = { request: turnRequest, model, fields, call, format, echoSetup: readEcho(c) };

@@ -510,13 +510,13 @@ test('a session whose object has another format is refused with a code, and noth
 
 test('the session also closes the agent of a rejected request', async () => {
   const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-  const settled = vi.fn(async () => {});
-  const session = open(['Hello.'], { parts: { settled } });
+  const close = vi.fn(async () => {});
+  const session = open(['Hello.'], { parts: { close } });
   await session.chat([ask('Hi')]);
-  expect(settled).toHaveBeenCalledTimes(1);
+  expect(close).toHaveBeenCalledTimes(1);
   const again = { id: session.id, messages: [], trigger: 'regenerate-message', messageId: 'none' };
   expect((await codeOf(await session.post('/api/chat', again)))[0]).toBe(400);
-  expect(settled).toHaveBeenCalledTimes(2);
+  expect(close).toHaveBeenCalledTimes(2);
   log.mockRestore();
 });
 

@@ -103,7 +103,7 @@ test('the types of the tools come from the handler, from its factory, and from a
   expectTypeOf<AgentTools<App>>().toEqualTypeOf<Tools>();
   expectTypeOf<AgentTools<typeof assistant>>().toEqualTypeOf<Tools>();
   const withCallbacks = createAgentHandler({
-    agent: async (setup: AgentSetup) => ({ agent: assistant(setup), settled: async () => {} }),
+    agent: async (setup: AgentSetup) => ({ agent: assistant(setup), close: async () => {} }),
   });
   expectTypeOf<AgentTools<typeof withCallbacks>>().toEqualTypeOf<Tools>();
   expectTypeOf<AgentData<typeof withCallbacks>['map']>().toEqualTypeOf<{ readonly city: string }>();

@@ -35,21 +35,21 @@ function departureOf(c: Context<EdgeEnv>): AbortController {
 }
 
 /**
- * Calls the agent's `settled`, and keeps the Worker alive until `settled` has resolved. If there is
- * a run, waits for the end of the run first.
+ * Calls the agent's `close`, and keeps the Worker alive until `close` has resolved. If there is a
+ * run, waits for the end of the run first.
  */
-export function settleInBackground(
+export function closeInBackground(
   c: Context<EdgeEnv>,
-  { settled }: Pick<SessionAgent, 'settled'>,
+  { close }: Pick<SessionAgent, 'close'>,
   run?: Promise<unknown>,
 ): void {
-  if (!settled) return;
+  if (!close) return;
   const requestId = c.get('requestId');
-  const settling = Promise.resolve(run)
+  const closing = Promise.resolve(run)
     .catch(() => {})
-    .then(settled);
+    .then(close);
   waitUntil(
     c,
-    settling.catch((error: unknown) => logError(error, requestId)),
+    closing.catch((error: unknown) => logError(error, requestId)),
   );
 }

@@ -92,7 +92,7 @@ test.for(secrets)(
   async ([, secret]) => {
     const forgotten: string[] = [];
     const parts: Partial<SessionAgent> = {
-      settled: async () => void forgotten.push('settled'),
+      close: async () => void forgotten.push('closed'),
       deleteSession: async (id) => void forgotten.push(id),
     };
     const { send, user } = endpoint(['One.', 'Two.', 'Other.'], parts, { secret });
@@ -122,9 +122,9 @@ test.for(secrets)(
       'second',
     ]);
     expect(await list('?before=1')).toEqual([]);
-    expect(forgotten).toEqual(['settled', 'settled', 'settled']);
+    expect(forgotten).toEqual(['closed', 'closed', 'closed']);
     expect((await send('DELETE', '/api/chat/first')).status).toBe(204);
-    expect(forgotten.slice(3)).toEqual(['settled', 'first']);
+    expect(forgotten.slice(3)).toEqual(['closed', 'first']);
     expect(await list()).toEqual([chat('second', 'Hi')]);
     expect((await send('DELETE', '/api/chat/never')).status).toBe(204);
   },

@@ -49,7 +49,7 @@ export async function guardMessages(
       throw new AgentError('CALL_TIMEOUT', `The guards took longer than ${guardsMs} ms.`);
     if (error) throw AgentError.fromJSON({ name: 'AgentError', ...error } as AgentErrorData);
   } finally {
-    await sessionAgent.settled?.();
+    await sessionAgent.close?.();
   }
   return acceptedMessages;
 }

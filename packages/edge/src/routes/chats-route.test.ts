@@ -192,7 +192,7 @@ test('deleting a session stops its run and removes all its data, and the session
   const done: string[] = [];
   let refuses = true;
   const parts: Partial<SessionAgent> = {
-    settled: async () => void done.push('settled'),
+    close: async () => void done.push('closed'),
     deleteSession: async (id) => {
       if (refuses) throw new AgentError('STORAGE_FAILED', 'not now');
       done.push(id);
@@ -206,7 +206,7 @@ test('deleting a session stops its run and removes all its data, and the session
   expect((await session.messages()).map(textOf)).toEqual(['Tell me', 'So far ']);
   refuses = false;
   expect((await forget()).status).toBe(204);
-  expect(done.slice(-2)).toEqual(['settled', session.id]);
+  expect(done.slice(-2)).toEqual(['closed', session.id]);
   expect(await session.messages()).toEqual([]);
   expect(await session.list()).toEqual([]);
   expect(await runDurableObjectAlarm(session.stub)).toBe(false);

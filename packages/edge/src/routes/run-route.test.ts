@@ -188,7 +188,7 @@ test('/api/run reports the code of a failure without its message', async () => {
 });
 
 test('a run in KV gives its session a title, closes its agent, and does not repeat for a returning client', async () => {
-  let settled = 0;
+  let closed = 0;
   const model = new ScriptedModel(['One.', 'Never.']);
   const target = testEndpoint(
     model,
@@ -196,7 +196,7 @@ test('a run in KV gives its session a title, closes its agent, and does not repe
     {
       agent: ({ memory, sessionId }) => ({
         agent: new ReActAgent({ name: 'assistant', model, memory, sessionId }),
-        settled: async () => void (settled += 1),
+        close: async () => void (closed += 1),
       }),
     },
   );
@@ -206,7 +206,7 @@ test('a run in KV gives its session a title, closes its agent, and does not repe
     await target.post('/api/run', { sessionId, input: 'What is one?' }, user)
   ).text();
   await target.settled();
-  expect(settled).toBe(1);
+  expect(closed).toBe(1);
   const { chats } = (await (await target.get('/api/chats', user)).json()) as { chats: object[] };
   expect(chats).toMatchObject([{ sessionId, title: 'What is one?' }]);
   const ids = [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id!);

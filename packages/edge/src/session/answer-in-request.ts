@@ -11,7 +11,7 @@ import type { Context } from 'hono';
 import type { NewTurn } from '../queue/turn-queue.ts';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { logError } from '../http/error-response.ts';
-import { onDisconnect, settleInBackground, waitUntil } from '../http/request-context.ts';
+import { onDisconnect, closeInBackground, waitUntil } from '../http/request-context.ts';
 import { makeAgent } from './setup.ts';
 import { liveResponse } from '../answer/live-response.ts';
 import { beginSessionTurn } from './begin-turn.ts';
@@ -48,7 +48,7 @@ export async function answerInRequest(
     const live = { turn, agent, stream, call, earlierMessages: [] };
     return await liveResponse(live, { format, settings, inRequest: { memory, onCancel } });
   } finally {
-    settleInBackground(c, sessionAgent, runEnd);
+    closeInBackground(c, sessionAgent, runEnd);
   }
 }
 

@@ -79,7 +79,7 @@ export async function forgetSession(
   memory: Memory,
 ): Promise<void> {
   const sessionAgent = await makeAgent(settings, { ...setup, memory, model: settings.models[0]! });
-  await sessionAgent.settled?.();
+  await sessionAgent.close?.();
   await sessionAgent.deleteSession?.(setup.sessionId);
   await sessionAgent.agent.memory.clear();
 }

@@ -36,8 +36,8 @@ export interface TurnContext {
 export interface RunningTurnOptions extends TurnContext {
   /** Called when clients may read the turn. May be called again. */
   readonly onOpen: (live: LiveTurn) => void;
-  /** Gets the `settled` promise of the agent. */
-  readonly onSettling: (whenSettled: Promise<void>) => void;
+  /** Gets the promise of the agent's `close`. */
+  readonly onClosing: (whenClosed: Promise<void>) => void;
 }
 
 /** One attempt to run a turn of the queue, with a new agent. */
@@ -88,7 +88,7 @@ export class RunningTurn {
 
   /** Runs the turn. Rejects with the error of a turn that is refused or fails. */
   async run(): Promise<void> {
-    const { setup, queue, memory, onSettling } = this.#options;
+    const { setup, queue, memory, onClosing } = this.#options;
     const { turn } = this;
     const settings = this.#settings;
     let storesOnly = false;
@@ -97,11 +97,11 @@ export class RunningTurn {
       queue.attempt(turn.id);
       storesOnly = storesInputOnly(turn, settings.sessions.resumeAttempts);
     }
-    const { agent, settled } = await makeAgent(settings, { ...setup, memory, model: turn.model });
+    const { agent, close } = await makeAgent(settings, { ...setup, memory, model: turn.model });
     try {
       await this.#runAgent(agent, storesOnly);
     } finally {
-      if (settled) onSettling(settled());
+      if (close) onClosing(close());
     }
   }
 

@@ -42,8 +42,8 @@ export class TurnRunner {
   readonly unloadWhenIdle: () => void;
   readonly #options: TurnRunnerOptions;
   readonly #awaitedTurns: AwaitedTurns<LiveTurn> = new AwaitedTurns();
-  /** Pending `settled` promises of the agents of earlier turns. */
-  readonly #settlingAgents: Set<Promise<void>> = new Set();
+  /** Pending `close` promises of the agents of earlier turns. */
+  readonly #closingAgents: Set<Promise<void>> = new Set();
   #runningTurn: RunningTurn | undefined;
   /** Id of a turn that was added and starts at once, until it runs. */
   #startingId: number | undefined;
@@ -60,9 +60,9 @@ export class TurnRunner {
     this.unloadWhenIdle = unloadWhenIdle(options.memory, () => this.isBusy);
   }
 
-  /** Whether a turn is running, or the `settled` of an agent is pending. */
+  /** Whether a turn is running, or the `close` of an agent is pending. */
   get isBusy(): boolean {
-    return this.#queueRun !== undefined || this.#settlingAgents.size > 0;
+    return this.#queueRun !== undefined || this.#closingAgents.size > 0;
   }
 
   /** Whether a client reads the stream of a turn that has not begun. */
@@ -190,7 +190,7 @@ export class TurnRunner {
     const { queue } = this.#options;
     const reason = new AgentError('ABORTED', 'The session was deleted.');
     for (let turn = queue.first(); turn; turn = queue.first()) this.#drop(turn.id, reason);
-    await Promise.all(this.#settlingAgents);
+    await Promise.all(this.#closingAgents);
   }
 
   /** Returns the turn that a repeated request asks for, if there is one. */
@@ -249,11 +249,11 @@ export class TurnRunner {
     return new RunningTurn(turn, startsAtOnce, {
       ...this.#options,
       onOpen: (live) => this.#awaitedTurns.resolve(turn.id, live),
-      onSettling: (whenSettled) => {
-        const settling = whenSettled
-          .catch((error: unknown) => logError(error, 'settled'))
-          .finally(() => this.#settlingAgents.delete(settling));
-        this.#settlingAgents.add(settling);
+      onClosing: (whenClosed) => {
+        const closing = whenClosed
+          .catch((error: unknown) => logError(error, 'close'))
+          .finally(() => this.#closingAgents.delete(closing));
+        this.#closingAgents.add(closing);
       },
     });
   }

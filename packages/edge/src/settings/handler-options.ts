@@ -53,11 +53,11 @@ export interface AgentSetup<Env = object> extends SessionSetup<Env> {
 export interface SessionAgent {
   readonly agent: ReActAgent;
   /**
-   * Function that resolves when all background writes are done, for example
-   * `longTermMemory().settled`. Called after each turn and before `deleteSession`. Also close in
-   * this function what the factory opened, such as `mcpTools()`.
+   * Function that closes what the factory opened, such as `mcpTools()`, and resolves when all
+   * background writes are done, for example `longTermMemory().settled`. Called once for each agent:
+   * after its turn, and before `deleteSession`.
    */
-  readonly settled?: () => Promise<void>;
+  readonly close?: () => Promise<void>;
   /**
    * Function that deletes data of the session outside its memory, for example with
    * `LongTermMemory.deleteSession` or `summarizeHistory().deleteSession`. Called when the session

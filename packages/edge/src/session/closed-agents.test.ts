@@ -26,7 +26,7 @@ function endpoint(replies: readonly ScriptedReply[]): Opened {
         open.add(connection);
         return {
           agent: new ReActAgent({ name: 'assistant', model, memory, sessionId }),
-          settled: async () => {
+          close: async () => {
             expect(open.delete(connection)).toBe(true);
           },
         };
@@ -61,11 +61,11 @@ test.each([
     { messages: [{ role: 'tool', tool_call_id: 'x', content: 'y' }] },
     400,
   ],
-  ['a rejected chat', '/api/chat', { id: 'settled-1', messages: [forged] }, 400],
+  ['a rejected chat', '/api/chat', { id: 'closed-1', messages: [forged] }, 400],
   [
     'a rejected run',
     '/api/run',
-    { sessionId: 'settled-2', decisions: [{ type: 'approve', toolUseId: 'c' }] },
+    { sessionId: 'closed-2', decisions: [{ type: 'approve', toolUseId: 'c' }] },
     400,
   ],
 ])(
