@@ -74,10 +74,10 @@ export function clearToolResults(options: ClearToolResultsOptions = {}): Context
   };
 
   /** Yields the batches that clear old results. The newest are in none if they free too little. */
-  function* batchesOf(messages: readonly Msg[], start: number): Generator<Batch> {
+  function* batchesOf(messages: readonly Msg[], start: number): Generator<ClearedBatch> {
     const clearedMessages = [...messages];
     const ids = new Set<string>();
-    let batch: Batch = { changes: new Map(), freedTokens: 0 };
+    let batch: ClearedBatch = { changes: new Map(), freedTokens: 0 };
     for (const index of oldResults(messages, start)) {
       for (const id of idsAt(messages[index]!)) ids.add(id);
       const callIndex = callIndexOf(messages, index);
@@ -126,7 +126,7 @@ function callIndexOf(messages: readonly Msg[], index: number): number {
 }
 
 /** Messages that are cleared together, by their index, and how many tokens that frees. */
-interface Batch {
+interface ClearedBatch {
   readonly changes: Map<number, Msg>;
   freedTokens: number;
 }

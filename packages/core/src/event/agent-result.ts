@@ -23,7 +23,7 @@ export type StopReason =
   | 'error';
 
 /** Whether an agent call with this reason ended with an answer. */
-const hasAnswer: Readonly<Record<StopReason, boolean>> = {
+const endsWithAnswer: Readonly<Record<StopReason, boolean>> = {
   stop: true,
   'return-direct': true,
   'max-iterations': true,
@@ -38,7 +38,7 @@ const hasAnswer: Readonly<Record<StopReason, boolean>> = {
 
 /** Returns whether an agent call with this reason ended with an answer. */
 export function isAnswerReason(reason: StopReason): boolean {
-  return hasAnswer[reason];
+  return endsWithAnswer[reason];
 }
 
 /** Event at which a hook can end the agent call. */

@@ -1,13 +1,11 @@
 import { func } from '../error/options/kinds.ts';
 import { checkFields } from '../error/options/check-fields.ts';
 import type { SummaryStore } from './store/key-value-store.ts';
-import type { LogNote } from './log/log-record.ts';
+import type { SummaryNote } from './log/session-view.ts';
 import type { SessionMemory } from './session-memory.ts';
 
 /** Version of a stored summary. Others are refused. */
 export const summaryVersion = 2;
-
-type SummaryNote = Extract<LogNote, { kind: 'summary' }>;
 
 /**
  * Returns a store for `summarizeHistory({ store })` that keeps the summary in the log of a session.

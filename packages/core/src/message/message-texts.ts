@@ -22,7 +22,7 @@ export function mapTexts(
   messages: readonly Msg[],
   change: (text: string) => string,
 ): readonly Msg[] {
-  return messages.map((message) => mapFields(message, change));
+  return messages.map((message) => mapFieldTexts(message, change));
 }
 
 type Change = (text: string) => string;
@@ -33,7 +33,7 @@ const textFields = /^(text|thinking|name|mediaType|raw|output)$/;
 const partFields = /^(content|source|output)$/;
 
 /** Returns a copy with changed texts, or the same object if no text changes. */
-function mapFields<T extends object>(source: T, change: Change): T {
+function mapFieldTexts<T extends object>(source: T, change: Change): T {
   const entries = Object.entries(source) as readonly (readonly [string, JsonValue])[];
   const changes = entries
     .map(([key, value]) => [key, mapField(key, value, change)] as const)
@@ -52,8 +52,8 @@ function mapField(key: string, value: JsonValue, change: Change): unknown {
   if (!isObjectOrArray(value))
     return textFields.test(key) && value !== undefined ? change(value as string) : value;
   if (!partFields.test(key)) return value;
-  if (!Array.isArray(value)) return mapFields(value, change);
-  const items = value.map((item: object) => mapFields(item, change));
+  if (!Array.isArray(value)) return mapFieldTexts(value, change);
+  const items = value.map((item: object) => mapFieldTexts(item, change));
   return items.some((item, index) => item !== value[index]) ? items : value;
 }
 

@@ -65,7 +65,7 @@ export function jsonlTrace(
   checkFields(where, { sink }, { sink: withMethod('getWriter') });
   checkOptions(where, options, jsonlTraceOptions);
   if (sink.locked) throw misconfigured(`${where}: the sink is locked by another writer.`);
-  const { includeChunks = false, includeRequests = false, mask = withoutSecrets } = options;
+  const { includeChunks = false, includeRequests = false, mask = maskEvent } = options;
   const { add, ...ends } = lineWriter(sink.getWriter(), options);
   const trace = (event: AgentEvent): void =>
     add(() => syncValue('mask', mask(toJson(event, includeRequests))));
@@ -157,6 +157,6 @@ function toJson(event: AgentEvent, includeRequests: boolean): JsonValue {
   return JSON.parse(JSON.stringify(visibleEvent)) as JsonValue;
 }
 
-function withoutSecrets(event: JsonValue): JsonValue {
+function maskEvent(event: JsonValue): JsonValue {
   return maskErrors(maskParameters(event));
 }

@@ -232,13 +232,15 @@ function measuredModel(model: ChatModel, recorder: Metrics, now: () => number): 
         const labels = context.run && labelsOf(context.run);
         const durationMs = msSince(startedAt, now);
         const measured = omitUndefined({ provider, modelId, durationMs, firstDeltaMs, usage });
-        callListener(() => recorder.modelRequest?.({ ...labels, ...measured, ...outcomeOf(end) }));
+        callListener(() =>
+          recorder.modelRequest?.({ ...labels, ...measured, ...replyOutcome(end) }),
+        );
       },
     });
   });
 }
 
-function outcomeOf(end: ReplyEnd): Pick<ModelMetric, 'outcome' | 'error'> {
+function replyOutcome(end: ReplyEnd): Pick<ModelMetric, 'outcome' | 'error'> {
   const failure = replyFailure(end);
   if (failure) return { outcome: 'failed', error: failure.code };
   return { outcome: end.type === 'ok' ? 'ok' : 'cancelled' };

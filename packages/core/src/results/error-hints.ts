@@ -40,7 +40,7 @@ export function errorHints(...args: readonly unknown[]): Middleware {
       const outcome = await next(reply);
       const hinting = hintingOf(run);
       if (!isNewAnswer(outcome) || !mayCallTools(reply)) return outcome;
-      const hasFailed = newestResults(run.messages).some(isError);
+      const hasFailed = newestResults(run.messages).some(hasError);
       if (!hasFailed || hinting.withdrawnCount >= maxWithdrawnReplies) return outcome;
       hinting.withdrawn = outcome;
       hinting.withdrawnCount += 1;
@@ -77,7 +77,7 @@ function newestResults(messages: readonly Msg[]): readonly ToolResult[] {
 
 /** `isForced`: the model has answered with text, although a tool call had failed. */
 function hintFor(results: readonly ToolResult[], isForced: boolean): string | undefined {
-  if (results.some(isError))
+  if (results.some(hasError))
     return isForced
       ? 'Do not answer yet. Call the tool again, with corrected arguments.'
       : 'A tool call failed. Read its error, correct the arguments, and call the tool again.';
@@ -86,7 +86,7 @@ function hintFor(results: readonly ToolResult[], isForced: boolean): string | un
   return undefined;
 }
 
-function isError({ state, output }: ToolResult): boolean {
+function hasError({ state, output }: ToolResult): boolean {
   return state === 'error' || outputText(output).startsWith('Error:');
 }
 

@@ -72,7 +72,7 @@ function compile(schema: JsonObject, draft: SchemaDraft): CompiledSchema {
   // Uses a copy: the library writes into the schema, and the caller's object may be frozen or
   // change later.
   const root = copyOf(schema);
-  const lookup = prepare(root);
+  const lookup = prepareLookup(root);
   checkJsonSchema(root, lookup);
   return {
     '~standard': {
@@ -118,7 +118,7 @@ function copyOf(schema: JsonObject): JsonSchemaNode {
   }
 }
 
-function prepare(root: JsonSchemaNode): Lookup {
+function prepareLookup(root: JsonSchemaNode): Lookup {
   try {
     return dereference(root);
   } catch (error) {

@@ -32,7 +32,7 @@ export class Team {
    */
   constructor(name: string, { to, own = {} }: HandOffOptions, fork: ForkOptions) {
     const { description = 'The agent that answers first.' } = own;
-    const toolName = toolNameOf({ ...own, name });
+    const toolName = handOffToolName({ ...own, name });
     this.own = { ...own, name, description, toolName, tools: undefined };
     this.members = [this.own, ...to.map((agent) => memberOf(agent, fork))];
     refuseRepeated('name', this.members);
@@ -98,13 +98,13 @@ function memberOf(agent: HandOffAgent, fork: ForkOptions): Member {
   const toolSet = Symbol.iterator in tools ? toolList(tools) : tools;
   return {
     ...agent,
-    toolName: toolNameOf(agent),
+    toolName: handOffToolName(agent),
     ...(model && { model: boundedModel(model) }),
     tools: toolSet.fork(fork),
   };
 }
 
-function toolNameOf({ name, toolName }: Pick<HandOffAgent, 'name' | 'toolName'>): string {
+function handOffToolName({ name, toolName }: Pick<HandOffAgent, 'name' | 'toolName'>): string {
   return toolName ?? agentToolName('transfer_to_', name, 'toolName');
 }
 

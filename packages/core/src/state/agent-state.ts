@@ -71,12 +71,12 @@ export async function loadState(agent: Agent, state: unknown): Promise<void> {
   const runCount = status.runs;
   await logMemoryOf(memory)?.restore(status, tools);
   const messagesBefore = await memory.read();
-  const notesBefore = notesOf(agent, status);
+  const notesBefore = restoringNotes(agent, status);
   const valuesBefore = structuredClone(status.state);
   if (status.runs !== runCount) throw busyError(agent);
   try {
     if (activeGroups) setGroups(agent, activeGroups);
-    await replaceMessages(agent, messages, notesOf(agent, loadedStatus));
+    await replaceMessages(agent, messages, restoringNotes(agent, loadedStatus));
   } catch (error) {
     if (groupsBefore) tools.setActiveGroups?.(groupsBefore);
     const rollBack = async (): Promise<void> => {
@@ -109,7 +109,7 @@ async function replaceMessages(
 }
 
 /** Returns the log's notes, without messages, so that another process can continue from the log. */
-function notesOf(
+function restoringNotes(
   { tools }: Agent,
   { calls, interrupted, openRunId, state }: Omit<AgentStatus, 'runs'>,
 ): readonly LogNote[] {

@@ -31,7 +31,7 @@ export interface Checkpoint {
  */
 export async function listCheckpoints(agent: Agent): Promise<readonly Checkpoint[]> {
   checkAgent(agent);
-  return structuredClone(checkpointsIn(await flushesOf(logOf(agent), agent)));
+  return structuredClone(checkpointsIn(await namedFlushes(sessionMemoryOf(agent), agent)));
 }
 
 /**
@@ -44,8 +44,8 @@ export async function listCheckpoints(agent: Agent): Promise<readonly Checkpoint
 export async function returnToCheckpoint(agent: Agent, id: string): Promise<void> {
   checkIdle(agent);
   checkId(id, 'checkpoint id');
-  const memory = logOf(agent);
-  const flushes = await flushesOf(memory, agent);
+  const memory = sessionMemoryOf(agent);
+  const flushes = await namedFlushes(memory, agent);
   if (!checkpointsIn(flushes).some((checkpoint) => checkpoint.id === id)) {
     const message = `The session has no checkpoint ${JSON.stringify(id)}. listCheckpoints() returns its checkpoints.`;
     throw invalidInput(message, { details: { id } });
@@ -58,7 +58,7 @@ export async function returnToCheckpoint(agent: Agent, id: string): Promise<void
   await memory.restore(agent.status, agent.tools);
 }
 
-function logOf({ memory }: Agent): SessionMemory {
+function sessionMemoryOf({ memory }: Agent): SessionMemory {
   // A page's agent in a worker has no `memory`.
   const log = memory as Partial<SessionMemory> | undefined;
   if (log?.flushes) return memory as SessionMemory;
@@ -68,7 +68,7 @@ function logOf({ memory }: Agent): SessionMemory {
 
 type NamedFlushes = ReadonlyMap<string, readonly LogRecord[]>;
 
-async function flushesOf(memory: SessionMemory, agent: Agent): Promise<NamedFlushes> {
+async function namedFlushes(memory: SessionMemory, agent: Agent): Promise<NamedFlushes> {
   // Another process may have continued the session.
   if (!agent.busy) await memory.restore(agent.status, agent.tools);
   return memory.flushes();

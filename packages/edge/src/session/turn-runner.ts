@@ -276,7 +276,7 @@ export class TurnRunner {
       await keepFailures(this.#options, {
         turn,
         isAccepted,
-        error: publicErrorOf(failure),
+        error: shownFailure(failure),
         onLost: (error) => logError(error, turn.requestId),
       });
     }
@@ -298,7 +298,7 @@ function isPending(error: unknown): boolean {
 }
 
 /** Returns the error as the user may see it. */
-function publicErrorOf(failure: unknown): FailedMessage['error'] {
+function shownFailure(failure: unknown): FailedMessage['error'] {
   const { code, message } = publicError(AgentError.from(failure).toJSON());
   return { code, message };
 }

@@ -64,7 +64,7 @@ export function workersAi(ai: WorkersAiBinding, options: WorkersAiOptions): Chat
       return toResponse(reply);
     } catch (error) {
       if (signal?.aborted) throw error;
-      return errorResponse(error);
+      return bindingErrorResponse(error);
     }
   };
   const openaiModel = openai({
@@ -145,7 +145,7 @@ function toResponse(reply: unknown): Response {
  * Creates the response for an error of the binding. The error number is in the message, as in
  * `3040: Capacity temporarily exceeded`.
  */
-function errorResponse(error: unknown): Response {
+function bindingErrorResponse(error: unknown): Response {
   const message = errorText(error);
   const code = /\b(\d{4,5})\b/.exec(message)?.[1] ?? '';
   return Response.json({ error: { message, code } }, { status: statusOf[code] ?? 500 });

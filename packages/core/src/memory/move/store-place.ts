@@ -185,7 +185,7 @@ function checkPut({ records, ownership }: SessionCopy, { view, ...session }: Sto
   if (owner?.includes(':')) return;
   if (isRunning(view)) throw new AgentError('AGENT_BUSY', 'The session is running here.');
   checkNotOperated(view);
-  if (!isStart(view.messages, messagesOf(records)))
+  if (!beginsWith(view.messages, messagesOf(records)))
     throw conflictError('This place has messages of the session that the copy does not have.');
 }
 
@@ -236,7 +236,7 @@ function checkNotOperated({ messages }: StoredSession['view']): void {
 }
 
 /** Returns whether the messages begin with these ones. */
-function isStart(start: readonly Msg[], messages: readonly Msg[]): boolean {
+function beginsWith(start: readonly Msg[], messages: readonly Msg[]): boolean {
   return start.every((message, at) => JSON.stringify(message) === JSON.stringify(messages[at]));
 }
 

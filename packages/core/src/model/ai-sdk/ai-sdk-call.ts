@@ -72,7 +72,7 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   const schema = responseSchema && replySchema(responseSchema);
   const shape = { ...target, hostedParts: hostedToolParts(fittedMessages, provider) };
   return {
-    prompt: joinToolMessages(fittedMessages.flatMap((message) => toMessages(message, shape))),
+    prompt: joinToolMessages(fittedMessages.flatMap((message) => toModelMessages(message, shape))),
     maxOutputTokens: maxTokens,
     temperature,
     topP,
@@ -85,7 +85,7 @@ export function toAiSdkCall(request: ModelRequest, target: AiSdkTarget): Part {
   };
 }
 
-function toMessages(message: Msg, shape: Shape): readonly Message[] {
+function toModelMessages(message: Msg, shape: Shape): readonly Message[] {
   const { role, content } = message;
   if (role === 'system') return content.length ? [{ role, content: textOf(content) }] : [];
   if (role === 'assistant') return fromReply(message, shape);

@@ -99,17 +99,17 @@ export class AiSdkDecoder {
       case 'reasoning-end':
         return this.#pushText('thinking', part);
       case 'tool-input-start':
-        if (!part.providerExecuted) this.#open(part.id, part.toolName, metadataOf(part));
+        if (!part.providerExecuted) this.#open(part.id, part.toolName, partMetadata(part));
         return;
       case 'tool-input-delta': {
         const call = this.#callsById.get(part.id);
         if (!call || call.isClosed || !part.delta) return;
-        return this.#addInput(call, part.delta, metadataOf(part));
+        return this.#addInput(call, part.delta, partMetadata(part));
       }
       case 'tool-call':
         if (part.providerExecuted)
           return this.#showHosted(part.toolCallId, metadataOfCall(part, this.#provider));
-        return this.#closeCall(part, metadataOf(part));
+        return this.#closeCall(part, partMetadata(part));
       case 'tool-result':
         if (!part.preliminary) this.#showResult(part);
         return;
@@ -134,7 +134,7 @@ export class AiSdkDecoder {
   #pushText(type: 'text' | 'thinking', part: TextPart): void {
     const delta = 'delta' in part ? part.delta : '';
     if (delta || part.providerMetadata)
-      this.#sink.push({ type, id: `${type}-${part.id}`, delta, ...metadataOf(part) });
+      this.#sink.push({ type, id: `${type}-${part.id}`, delta, ...partMetadata(part) });
   }
 
   #showResult(part: AiSdkPartOf<'tool-result'>): void {
@@ -228,7 +228,7 @@ const commonReasons: ReadonlyMap<string, string> = new Map([
   ['content-filter', 'content_filter'],
 ]);
 
-function metadataOf({ providerMetadata }: Pick<TextPart, 'providerMetadata'>): Metadata {
+function partMetadata({ providerMetadata }: Pick<TextPart, 'providerMetadata'>): Metadata {
   return providerMetadata ? { providerMetadata: providerMetadata as JsonObject } : {};
 }
 

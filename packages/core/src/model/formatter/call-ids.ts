@@ -14,11 +14,11 @@ const usualForm = /^[\w.:-]{1,64}$|__thought__/;
  * unchanged, because an id may have a meaning for the server that made it.
  */
 export function callIdFitter(form: RegExp = usualForm): FitCallId {
-  return (id) => (form.test(id) ? id : shortId(id));
+  return (id) => (form.test(id) ? id : shortCallId(id));
 }
 
 /** Returns nine letters and digits of a text. Two checksums make equal ids of two texts rare. */
-function shortId(text: string): string {
+function shortCallId(text: string): string {
   const code = (part: string): string => textChecksum(part).toString(36).padStart(7, '0');
   return code(text) + code(`:${text}`).slice(-2);
 }

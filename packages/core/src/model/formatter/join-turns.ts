@@ -31,10 +31,10 @@ export function joinTurns(messages: readonly Msg[]): readonly Msg[] {
   const turns: Msg[] = [];
   for (const message of messages.filter(isSent)) {
     const last = turns.at(-1);
-    if (last?.role === message.role && isPlain(last) && isPlain(message))
+    if (last?.role === message.role && hasNoCalls(last) && hasNoCalls(message))
       turns.splice(-1, 1, joinPair(last, message));
     else {
-      if (last && hasToolResults(last) && message.role === 'user') turns.push(readReply);
+      if (last && hasToolResults(last) && message.role === 'user') turns.push(insertedReply);
       turns.push(message);
     }
   }
@@ -45,7 +45,7 @@ function joinPair(message: Msg, next: Msg): Msg {
   return { ...message, content: [...message.content, ...next.content] };
 }
 
-const readReply = messageOf('assistant', 'I have the results.');
+const insertedReply = messageOf('assistant', 'I have the results.');
 const goOn = messageOf('user', 'Continue.');
 
 function messageOf(role: Msg['role'], text: string): Msg {
@@ -56,6 +56,6 @@ function isSent({ role, content }: Msg): boolean {
   return role !== 'assistant' || content.some(({ type }) => type !== 'thinking');
 }
 
-function isPlain({ content }: Msg): boolean {
+function hasNoCalls({ content }: Msg): boolean {
   return !content.some(({ type }) => type === 'tool_use' || type === 'tool_result');
 }

@@ -59,7 +59,7 @@ export type WireUsage = Loose<{
   prompt_cache_hit_tokens: number;
 }>;
 
-type Kind = 'text' | 'thinking';
+type TextKind = 'text' | 'thinking';
 
 /**
  * Decodes the chunks of chat-completions servers. Comments in the code name the servers that differ
@@ -72,7 +72,7 @@ export class OpenAiDecoder implements ReplyDecoder {
   readonly #calls: StreamedToolCalls;
   #blockCount = 0;
   /** Kind and id of the current block. */
-  #kind: Kind | undefined;
+  #kind: TextKind | undefined;
   #id = '';
   #thinkingId = 'kept';
   #choiceIndex: number | null | undefined;
@@ -215,7 +215,7 @@ export class OpenAiDecoder implements ReplyDecoder {
     if (isWhole || this.finishReason) this.#calls.emit(deltas, true);
   }
 
-  #push(kind: Kind, content: WireDelta['content'], deltas: ModelDelta[]): void {
+  #push(kind: TextKind, content: WireDelta['content'], deltas: ModelDelta[]): void {
     if (!content) return;
     if (typeof content === 'string') {
       if (this.#kind !== kind) this.#id = `${kind}-${this.#blockCount++}`;

@@ -49,9 +49,9 @@ export class StreamedToolCalls {
   /** Host that gets the extra fields of the calls back. `undefined`: nobody does. */
   readonly #origin: string | undefined;
   /** All calls, also those that are not emitted yet. */
-  readonly #all: StreamedCall[] = [];
+  readonly #all: FragmentCall[] = [];
   /** Calls that are not emitted yet, in their order. */
-  readonly #waiting: StreamedCall[] = [];
+  readonly #waiting: FragmentCall[] = [];
   /** Number of the emitted calls. */
   count = 0;
   /** Characters of the arguments that are not emitted yet. */
@@ -118,7 +118,7 @@ export class StreamedToolCalls {
   }
 
   /** Returns the call of a fragment with a name. */
-  #namedCall(fragment: Fragment): StreamedCall {
+  #namedCall(fragment: Fragment): FragmentCall {
     const { index, id } = fragment;
     const call = this.#callOf(fragment);
     if (call?.continuesWith(fragment)) return call;
@@ -139,7 +139,7 @@ export class StreamedToolCalls {
   }
 
   /** Returns the call of a fragment without a name. `undefined` if the fragment repeats a call. */
-  #namelessCall(fragment: Fragment): StreamedCall | undefined {
+  #namelessCall(fragment: Fragment): FragmentCall | undefined {
     const { id, text } = fragment;
     const call = this.#callOf(fragment);
     // LM Studio and GLM send a new id with each fragment:
@@ -157,26 +157,26 @@ export class StreamedToolCalls {
   }
 
   /** Returns the call of arguments at a place of their own. `openCall`: the first open call. */
-  #strayCall(fragment: Fragment, openCall: StreamedCall): StreamedCall {
+  #strayCall(fragment: Fragment, openCall: FragmentCall): FragmentCall {
     if (!fragment.text || openCall !== this.#all.at(-1)) return this.#begin(fragment);
     // SGLang gave the arguments another index: https://github.com/sgl-project/sglang/pull/6645
     openCall.wireIndex = fragment.index;
     return openCall;
   }
 
-  get #newest(): readonly StreamedCall[] {
+  get #newest(): readonly FragmentCall[] {
     return this.#all.slice(-maxSearchedCalls).filter(({ isDropped }) => !isDropped);
   }
 
   /** Returns the newest call with the id of a fragment, or else with its index. */
-  #callOf({ id, index }: Fragment): StreamedCall | undefined {
+  #callOf({ id, index }: Fragment): FragmentCall | undefined {
     const newest = this.#newest;
     const sameId = id ? newest.findLast((call) => call.id === id) : undefined;
     return sameId ?? newest.findLast((call) => call.isAt(index));
   }
 
-  #begin({ index }: Fragment, original?: StreamedCall): StreamedCall {
-    const call = new StreamedCall(index, original);
+  #begin({ index }: Fragment, original?: FragmentCall): FragmentCall {
+    const call = new FragmentCall(index, original);
     this.#all.push(call);
     this.#waiting.push(call);
     return call;
@@ -184,14 +184,14 @@ export class StreamedToolCalls {
 }
 
 /** A tool call while it streams. */
-class StreamedCall {
+class FragmentCall {
   /**
    * Index from the provider. It may start at 1, be missing, or be the same for all tool calls.
    * Deltas use the position among the emitted calls instead.
    */
   wireIndex: number | null | undefined;
   /** An earlier call that this call may repeat. */
-  readonly original: StreamedCall | undefined;
+  readonly original: FragmentCall | undefined;
   /** Position among the emitted calls. */
   index: number | undefined;
   id = '';
@@ -215,7 +215,7 @@ class StreamedCall {
   /** Whether the arguments are an object or an array that has ended. */
   isClosed = false;
 
-  constructor(wireIndex: number | null | undefined, original: StreamedCall | undefined) {
+  constructor(wireIndex: number | null | undefined, original: FragmentCall | undefined) {
     this.wireIndex = wireIndex;
     this.original = original;
   }

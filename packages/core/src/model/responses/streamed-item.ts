@@ -87,7 +87,7 @@ export class StreamedItem {
 
   /** Returns whether this item is finished and says the same. */
   hasSameContent(item: WireItem): boolean {
-    return this.#content === contentOf(item);
+    return this.#content === itemText(item);
   }
 
   /** Returns whether a finished item can be this one, even if the ids of a call have changed. */
@@ -136,7 +136,7 @@ export class StreamedItem {
     const fields: WireItem = { ...presentFields(item), ...this.#fields };
     const isNews = !this.isClosed || Object.keys(fields).length > Object.keys(this.#fields).length;
     this.#fields = fields;
-    this.#content ??= contentOf(item);
+    this.#content ??= itemText(item);
     if (isNews) this.#addMissing();
     else this.call?.complete(argumentText(item.arguments));
   }
@@ -186,7 +186,7 @@ export class StreamedItem {
     this.#completeAll('summary', item.summary);
     this.#completeAll('reasoning', item.content);
     const visibleParts = this.#parts.filter(({ text }) => text);
-    const fields = fieldsOf(item, /^(content|summary|status)$/);
+    const fields = itemFields(item, /^(content|summary|status)$/);
     for (const part of visibleParts.length ? visibleParts : [this.#part('summary', 0)]) {
       const isLast = part === visibleParts.at(-1) || !visibleParts.length;
       const providerMetadata = this.#keep(isLast ? fields : undefined, part.kind === 'reasoning');
@@ -197,18 +197,18 @@ export class StreamedItem {
   #closeCall(call: StreamedCall, item: WireItem): void {
     this.#name ||= item.name?.trim() || undefined;
     call.complete(argumentText(item.arguments));
-    const { type: _type, id: _id, ...rest } = fieldsOf(item, omittedCallFields);
+    const { type: _type, id: _id, ...rest } = itemFields(item, omittedCallFields);
     call.keep(this.#keep(Object.keys(rest).length ? rest : undefined));
     this.#showCall();
   }
 
   #closeHosted(item: WireItem): void {
-    const image = item.type === 'image_generation_call' && fieldsOf(item, /^$/)['result'];
+    const image = item.type === 'image_generation_call' && itemFields(item, /^$/)['result'];
     if (typeof image === 'string' && !this.#hasFile) {
       this.#emit({ type: 'file', mediaType: `image/${item.output_format || 'png'}`, data: image });
       this.#hasFile = true;
     }
-    const providerMetadata = this.#keep(fieldsOf(item, image ? /^result$/ : /^$/));
+    const providerMetadata = this.#keep(itemFields(item, image ? /^result$/ : /^$/));
     const tool = toHostedTool(item, this.#toolId, true);
     const output = this.#output === undefined ? {} : { output: this.#output };
     this.#showTool(tool && { ...tool, ...output }, providerMetadata);
@@ -259,7 +259,7 @@ export class StreamedItem {
 }
 
 /** Returns the item without the fields that `isLeftOut` matches, or that are null. */
-function fieldsOf(item: WireItem, isLeftOut: RegExp): JsonObject {
+function itemFields(item: WireItem, isLeftOut: RegExp): JsonObject {
   const entries = Object.entries(item as JsonObject);
   return Object.fromEntries(
     entries.filter(([key, value]) => value != null && !isLeftOut.test(key)),
@@ -286,7 +286,7 @@ function toSources(annotations: readonly (WireAnnotation | null)[]): readonly So
 }
 
 /** Returns what an item says, without the ids that some gateways change. */
-function contentOf({ type, content, summary, call_id: callId, name, id }: WireItem): string {
+function itemText({ type, content, summary, call_id: callId, name, id }: WireItem): string {
   if (type === 'message') return JSON.stringify([type, content?.map((part) => part?.text)]);
   if (type === 'reasoning') return JSON.stringify([type, summary, content]);
   return JSON.stringify([type, callId || id, name]);

@@ -13,7 +13,7 @@ interface OpenValue {
 }
 
 /** What a JSON text may have next, outside of a string, a number or a word. */
-type Next = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma' | 'nothing';
+type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma' | 'nothing';
 
 const space = /[ \t\n\r]+/y;
 /** Part of a string without escapes. JSON forbids control characters in strings. */
@@ -56,7 +56,7 @@ export class JsonReader {
   /** `broken`: the text is no JSON. The value stays as it was before. */
   state: 'open' | 'complete' | 'broken' = 'open';
   readonly #openValues: OpenValue[] = [];
-  #next: Next = 'value';
+  #next: Expected = 'value';
   /** Characters of the string, the number or the word that is being read. */
   #token: string | undefined;
   /** Last characters of the string that is being read. */
@@ -207,7 +207,7 @@ export class JsonReader {
     this.#isChanged ||= isString && this.#next.startsWith('value');
   }
 
-  #enter(value: OpenValue['value'], next: Next): void {
+  #enter(value: OpenValue['value'], next: Expected): void {
     this.#openValues.push({ value, size: 0, name: '' });
     this.#next = next;
     this.#isChanged = true;

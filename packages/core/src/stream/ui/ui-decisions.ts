@@ -21,12 +21,12 @@ export function fromUiDecisions(message: unknown): readonly Decision[] {
 
 function toDecision(part: Part): Decision | undefined {
   const { toolCallId, state, approval, output, errorText, preliminary } = part;
-  const name = toolNameOf(part);
+  const name = partToolName(part);
   if (typeof name !== 'string' || typeof toolCallId !== 'string') return undefined;
   const call = { toolUseId: toolCallId, name };
   if (state === 'approval-responded') return answerTo(call, fieldsOf(approval));
   if (state === 'output-available' && preliminary !== true) {
-    const resultText = typeof output === 'string' ? output : textOf(name, output);
+    const resultText = typeof output === 'string' ? output : outputTextOf(name, output);
     return { ...call, type: 'result', output: resultText };
   }
   if (state !== 'output-error') return undefined;
@@ -34,7 +34,7 @@ function toDecision(part: Part): Decision | undefined {
   return { ...call, type: 'result', output: failureText, state: 'error' };
 }
 
-function toolNameOf({ type, toolName }: Part): unknown {
+function partToolName({ type, toolName }: Part): unknown {
   if (type === 'dynamic-tool') return toolName;
   return typeof type === 'string' && type.startsWith('tool-')
     ? type.slice('tool-'.length)
@@ -53,7 +53,7 @@ function answerTo(
     : undefined;
 }
 
-function textOf(name: string, output: unknown): string {
+function outputTextOf(name: string, output: unknown): string {
   return JSON.stringify(jsonForm(output, `The result of "${name}"`) ?? null);
 }
 

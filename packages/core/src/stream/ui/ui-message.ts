@@ -71,9 +71,9 @@ export type DataUIPart<Data extends Record<string, unknown> = Record<string, unk
 
 /** Call of a tool whose types are known. */
 export type ToolUIPart<Tools extends UITools = UITools> = {
-  [Name in keyof Tools & string]: { type: `tool-${Name}` } & ToolCall<
+  [Name in keyof Tools & string]: { type: `tool-${Name}` } & UICall<
     Tools[Name]['input'],
-    DeepPartial<Tools[Name]['input']>,
+    PartialInput<Tools[Name]['input']>,
     Tools[Name]['output']
   >;
 }[keyof Tools & string];
@@ -83,26 +83,26 @@ export type DynamicToolUIPart = {
   type: 'dynamic-tool';
   dynamic?: false;
   toolName: string;
-} & ToolCall<unknown, unknown, unknown>;
+} & UICall<unknown, unknown, unknown>;
 
 /** Call of a tool in each of its states. `Draft`: the input as far as it has arrived. */
-type ToolCall<Input, Draft, Output> = {
+type UICall<Input, Draft, Output> = {
   toolCallId: string;
   title?: string;
   toolMetadata?: JsonFields;
   providerExecuted?: boolean;
   callProviderMetadata?: Record<string, JsonFields>;
 } & (
-  | CallState<{
+  | StateOnly<{
       state: 'input-streaming';
       input?: Draft | undefined;
       rawInput?: string;
       inputEncoding?: 'json' | 'text';
     }>
-  | CallState<{ state: 'input-available'; input: Input }>
-  | CallState<{ state: 'approval-requested'; input: Input; approval: Approval<undefined> }>
-  | CallState<{ state: 'approval-responded'; input: Input; approval: Approval<boolean> }>
-  | CallState<{
+  | StateOnly<{ state: 'input-available'; input: Input }>
+  | StateOnly<{ state: 'approval-requested'; input: Input; approval: Approval<undefined> }>
+  | StateOnly<{ state: 'approval-responded'; input: Input; approval: Approval<boolean> }>
+  | StateOnly<{
       state: 'output-available';
       input: Input;
       output: Output;
@@ -110,7 +110,7 @@ type ToolCall<Input, Draft, Output> = {
       approval?: Approval<true>;
       resultProviderMetadata?: Record<string, JsonFields>;
     }>
-  | CallState<{
+  | StateOnly<{
       state: 'output-error';
       input: Input | undefined;
       rawInput?: unknown;
@@ -118,11 +118,11 @@ type ToolCall<Input, Draft, Output> = {
       approval?: Approval<true>;
       resultProviderMetadata?: Record<string, JsonFields>;
     }>
-  | CallState<{ state: 'output-denied'; input: Input; approval: Approval<false> }>
+  | StateOnly<{ state: 'output-denied'; input: Input; approval: Approval<false> }>
 );
 
 /** A state without the fields of other states, so that a page may read them from each part. */
-type CallState<Fields> = Fields & {
+type StateOnly<Fields> = Fields & {
   [Name in Exclude<'output' | 'errorText' | 'approval', keyof Fields>]?: never;
 };
 
@@ -153,15 +153,15 @@ interface Citation {
   citedText?: string;
 }
 
-type DeepPartial<T> = T extends readonly (infer Item)[]
+type PartialInput<T> = T extends readonly (infer Item)[]
   ? PartialItems<T, Item>
   : T extends object
-    ? { [Name in keyof T]?: DeepPartial<T[Name]> }
+    ? { [Name in keyof T]?: PartialInput<T[Name]> }
     : T;
 
 type PartialItems<List, Item> = Item[] extends List
-  ? DeepPartial<Item | undefined>[]
-  : readonly DeepPartial<Item | undefined>[];
+  ? PartialInput<Item | undefined>[]
+  : readonly PartialInput<Item | undefined>[];
 
 type Json = null | string | number | boolean | Readonly<JsonFields> | readonly Json[];
 
