@@ -1,6 +1,6 @@
 import { AgentError, ReActAgent } from '@isoloop/core';
-import { eventWith, failureText } from '@isoloop/core/host';
-import { jsonMode } from '@isoloop/core/output';
+import { eventWith } from '@isoloop/core/host';
+import { failureText, jsonMode } from '@isoloop/core/output';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
 import { objectEncoder } from './object-encoder.ts';

@@ -8,9 +8,9 @@ import type { JumpRequest } from '../run/outbox.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import { goToTools, type CloseParts } from './close-calls.ts';
 
-// What hooks ask for: `stop` and `jumpTo`. At most events, it is carried out at once. At tool calls,
-// it waits in `run.calls.roundJump` until the round ends. Middleware may close a call outside of a
-// round. Then it waits until the next model request.
+// What hooks ask for: `stop` and `jumpTo`. At most events, it is carried out at once. At tool
+// calls, it waits in `run.calls.roundJump` until the round ends. Middleware may close a call
+// outside of a round. Then it waits until the next model request.
 
 /** The parts of a run that carry out what hooks ask for. */
 export type JumpParts = CloseParts & Pick<LiveRun, 'options'>;
