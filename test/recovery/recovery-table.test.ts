@@ -60,7 +60,7 @@ test('toRecoveryPage() shows a promise, and why a failure or an action cannot ha
 // Each of these tests fails if one of its possible cells has no driver.
 test.for(recoveryHosts)('$test drives the cells of $name', ({ test: path, name }) => {
   const source = readFileSync(`${root}/${path}`, 'utf8');
-  expect(source).toMatch(new RegExp(`import \\{ ${name}\\b[^}]*\\} from '.*/test/recovery/`));
+  expect(source).toMatch(new RegExp(`import \\{ ${name}\\b[^}]*\\} from '.*test/recovery/`));
   expect(source).toMatch(new RegExp(`${name}\\.filter`));
   expect(source).toMatch(/test\.(for|each)\(/);
 });
