@@ -32,7 +32,10 @@ function setUp(
       name,
       description: '',
       input,
-      execute: ({ n }) => `${name} ${ran.push(`${name} ${n}`) && n}`,
+      execute: ({ n }) => {
+        ran.push(`${name} ${n}`);
+        return `${name} ${n}`;
+      },
     }),
   );
   const model = new ScriptedModel(replies);

@@ -180,7 +180,7 @@ export function metrics(
       try {
         const outcome = await next(timedCall);
         const state = hasResult(outcome) ? outcome.state : 'suspended';
-        if (isBegun || !/suspended|denied|interrupted/.test(state)) record(state);
+        if (isBegun || !statesWithoutTool.includes(state)) record(state);
         return outcome;
       } catch (error) {
         record('failed');
@@ -189,6 +189,9 @@ export function metrics(
     },
   };
 }
+
+/** How a call ends whose tool may not have begun. Such a call has no time to record. */
+const statesWithoutTool: readonly ToolMetric['outcome'][] = ['suspended', 'denied', 'interrupted'];
 
 const metricsOptions: OptionTable<MetricsOptions> = { now: optional(func) };
 

@@ -124,7 +124,10 @@ export class DurableQueue implements TurnQueue {
 
   all(): readonly QueuedTurn[] {
     const turns: QueuedTurn[] = [];
-    this.find((turn) => (turns.push(turn), false));
+    this.find((turn) => {
+      turns.push(turn);
+      return false;
+    });
     return turns;
   }
 

@@ -51,8 +51,11 @@ export class ChatEncoder {
 
   encode(batch: EventBatch): readonly UiChunk[] {
     const events = this.#earlyEvents ? [...this.#earlyEvents, ...batch] : batch;
-    this.#earlyEvents &&= events.some(({ type }) => afterInput.test(type)) ? undefined : events;
-    if (this.#earlyEvents) return [];
+    if (this.#earlyEvents && !events.some(({ type }) => afterInput.test(type))) {
+      this.#earlyEvents = events;
+      return [];
+    }
+    this.#earlyEvents = undefined;
     return this.#encoder!
       .encode(events.map(shownEvent))
       .flatMap((chunk) => this.#shownChunks(chunk));
