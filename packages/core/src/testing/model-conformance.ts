@@ -59,8 +59,10 @@ export interface OtherModelUnderTest {
  * model gives each reply itself.
  *
  * @example
- * modelConformance(vitest, 'myModel()', { model: (fetch) => myModel({ apiKey: 'k', fetch }), wire:
- * ({ text = [] }) => [...text.map((delta) => sse({ delta })), sse({ done: true })], });
+ * modelConformance(vitest, 'myModel()', {
+ *   model: (fetch) => myModel({ apiKey: 'k', fetch }),
+ *   wire: ({ text = [] }) => [...text.map((delta) => sse({ delta })), sse({ done: true })],
+ * });
  */
 export function modelConformance(
   framework: TestFramework,

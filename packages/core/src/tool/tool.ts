@@ -251,9 +251,12 @@ export interface ToolContent {
  * one that accepts no object. Forks of the tool pass the second parameter.
  *
  * @example
- * const weather = tool({ name: 'weather', description: 'Current weather of a city', input:
- * z.object({ city: z.string() }), execute: async ({ city }, { signal }) => fetchWeather(city,
- * signal), });
+ * const weather = tool({
+ *   name: 'weather',
+ *   description: 'Current weather of a city',
+ *   input: z.object({ city: z.string() }),
+ *   execute: async ({ city }, { signal }) => fetchWeather(city, signal),
+ * });
  */
 export function tool<
   const S extends SchemaLike,

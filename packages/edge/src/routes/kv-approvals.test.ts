@@ -150,6 +150,21 @@ for (const place of inKv) {
     expect(paid).toEqual([5]);
   });
 
+  test(`${place}: a decision that starts the tool is refused, also if the agent asks no more`, async () => {
+    const { paid, pay: mine } = payments();
+    const bound = boundEndpoint(place, [asksToPay], { tools: [mine] });
+    await (await bound.post('/api/run', { sessionId: bound.id, input: 'Pay' })).text();
+    await bound.messages();
+    const tools = [{ ...mine, needsApproval: false }];
+    const changed = boundEndpoint(place, ['No.'], { tools }, strict, bound);
+    const edited = { type: 'edit', toolUseId: 'c1', input: { sum: 4 } };
+    for (const decision of [approved, edited]) {
+      const body = { sessionId: bound.id, decisions: [decision] };
+      expect(await codeOf(await changed.post('/api/run', body))).toEqual(refusal);
+    }
+    expect(paid).toEqual([]);
+  });
+
   const late: readonly (readonly [string, (mine: Tool) => Tool, string])[] = [
     [
       'of a child agent that is created during the run',

@@ -112,7 +112,7 @@ async function beginKvTurn(
   checkApprovals(agent, settings);
   if (settings.approvals) return beginSessionTurn(agent, request, settings);
   const turnInput = await beginSessionTurn(agent, withoutApprovals(request), settings);
-  if (Array.isArray(turnInput.input) && turnInput.input.some(isApproval)) throw needsObjectError();
+  if (Array.isArray(turnInput.input) && turnInput.input.some(startsTool)) throw needsObjectError();
   return turnInput;
 }
 
@@ -123,11 +123,12 @@ async function beginKvTurn(
  */
 function withoutApprovals(request: TurnRequest): TurnRequest {
   if (request.kind !== 'message' || !request.decisions) return request;
-  return { ...request, decisions: request.decisions.filter((decision) => !isApproval(decision)) };
+  return { ...request, decisions: request.decisions.filter((decision) => !startsTool(decision)) };
 }
 
-function isApproval(item: object): boolean {
-  return 'type' in item && item.type === 'approve';
+/** Returns whether an item of an input is a decision that starts a tool. An edit also approves. */
+function startsTool(item: object): boolean {
+  return 'type' in item && (item.type === 'approve' || item.type === 'edit');
 }
 
 /** Creates the error for a session in KV, whose turns cannot wait for each other. */

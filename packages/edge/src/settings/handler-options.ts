@@ -234,7 +234,7 @@ export interface EdgeLimits {
    * Maximum time without data on a stream, in milliseconds. A comment then keeps the connection
    * open. Each stream opens within a second, and its header `x-isoloop-keep-alive` has this time.
    * `Infinity` sends no comments. Default: 5000, because Bun ends connections that are silent for
-   * 10 seconds. Default: 5000.
+   * 10 seconds.
    */
   readonly keepAliveMs: number;
 }
