@@ -63,7 +63,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'handler',
   ],
   'openai-api': ['wire', 'request', 'routes'],
-  react: ['shared', 'queue', 'source', 'chat', 'agent-chat', 'hooks', 'object'],
+  react: ['shared', 'reading', 'queue', 'source', 'conversation', 'hooks', 'object'],
   inspector: ['steps', 'source', 'replay', 'view'],
 };
 

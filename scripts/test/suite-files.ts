@@ -115,7 +115,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     include: [
       ...inEngines,
       'packages/{web-worker,react,inspector}/src/**/*.test.ts',
-      'packages/web-worker/scenarios/*.test.ts',
+      'packages/{web-worker,react}/scenarios/*.test.ts',
       'test/left-behind/page.test.ts',
       'test/sent-requests/page.test.ts',
     ],
@@ -125,7 +125,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/core/src/entries.engine.test.ts',
       'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/web-worker/src/page/{connect-agent,remote-agent,worker-link,follow-agent}.test.ts',
-      'packages/react/src/agent-chat/{deleted-chat,previous-user}.test.ts',
+      'packages/react/scenarios/{deleted-chat,previous-user}.test.ts',
       'packages/react/src/hooks/{use-agent-chat,use-agent-chat-tabs}.test.ts',
       'packages/react/src/shared/shared-answers.test.ts',
       'packages/web-worker/src/{worker/expose-agent,store/indexed-db-*}.test.ts',

@@ -12,16 +12,16 @@ export type { MovableSession, UseMovableSessionOptions } from './hooks/use-movab
 export { useOperatorMessages } from './hooks/use-operator-messages.ts';
 export type { UseOperatorMessagesOptions } from './hooks/use-operator-messages.ts';
 export { useAgentEvents } from './hooks/use-agent-events.ts';
-export type { AgentTimelineEvent } from './chat/timeline-events.ts';
-export type { AgentApproval } from './chat/agent-approvals.ts';
-export type { AgentSessions } from './source/agent-sessions.ts';
+export type { AgentTimelineEvent } from './reading/timeline-events.ts';
+export type { AgentApproval } from './reading/agent-approvals.ts';
+export type { AgentSessions } from './hooks/agent-sessions.ts';
 export type { AgentSessionEntry, QueuedMessage, RequestOptions } from '@isoloop/core/host';
 export { agentEndpoint } from './source/endpoint-agent.ts';
 export type { AgentEndpointOptions } from './source/endpoint-routes.ts';
 export type { AgentEndpoint, AgentSource } from './source/agent-source.ts';
-export type { FinishedAnswer } from './chat/chat.ts';
-export type { CalledToolOf, ChatHandlers } from './chat/chat-handlers.ts';
-export type { FilesInput, MessageInput } from './chat/message-input.ts';
+export type { FinishedAnswer } from './conversation/chat.ts';
+export type { CalledToolOf, ChatHandlers } from './conversation/chat-handlers.ts';
+export type { FilesInput, MessageInput } from './queue/message-input.ts';
 export { getToolName, isToolUIPart } from '@isoloop/core/stream';
 export type {
   DataUIPart,

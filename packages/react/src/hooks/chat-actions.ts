@@ -1,4 +1,4 @@
-import type { AgentChat } from '../agent-chat/agent-chat.ts';
+import type { AgentChat } from '../conversation/agent-chat.ts';
 import type { AgentChatHelpers } from './use-agent-chat.ts';
 
 /** Methods of the hook that belong to the conversation, and so stay the same in each render. */

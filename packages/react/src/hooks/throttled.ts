@@ -1,4 +1,4 @@
-import type { AgentChat } from '../agent-chat/agent-chat.ts';
+import type { AgentChat } from '../conversation/agent-chat.ts';
 
 /**
  * Returns a function that subscribes to a chat. While an answer grows, its listener is called at

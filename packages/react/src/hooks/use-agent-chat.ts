@@ -12,18 +12,18 @@ import {
 } from '@isoloop/core/options';
 import { sessionIdNames, type QueuedMessage, type RequestOptions } from '@isoloop/core/host';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import type { AgentChat, AgentChatOptions } from '../agent-chat/agent-chat.ts';
-import type { AgentTimelineEvent } from '../chat/timeline-events.ts';
-import type { LatestHandlers } from '../chat/chat-components.ts';
-import { initialState, shownError, type AgentChatState } from '../chat/chat-store.ts';
-import type { AgentSessions } from '../source/agent-sessions.ts';
+import type { AgentChat, AgentChatOptions } from '../conversation/agent-chat.ts';
+import type { AgentTimelineEvent } from '../reading/timeline-events.ts';
+import type { LatestHandlers } from '../conversation/chat-components.ts';
+import { initialState, shownError, type AgentChatState } from '../conversation/chat-store.ts';
+import type { AgentSessions } from './agent-sessions.ts';
 import { isEndpoint, type AgentSource } from '../source/agent-source.ts';
-import { approvalsIn, type AgentApproval } from '../chat/agent-approvals.ts';
-import type { ChatStatus } from '../chat/chat.ts';
+import { approvalsIn, type AgentApproval } from '../reading/agent-approvals.ts';
+import type { ChatStatus } from '../conversation/chat.ts';
 import { chatActions } from './chat-actions.ts';
-import type { ChatHandlers } from '../chat/chat-handlers.ts';
-import type { MessageInput } from '../chat/message-input.ts';
-import { openChat, type OpenChat } from '../agent-chat/open-chats.ts';
+import type { ChatHandlers } from '../conversation/chat-handlers.ts';
+import type { MessageInput } from '../queue/message-input.ts';
+import { openChat, type OpenChat } from '../conversation/open-chats.ts';
 import { throttledSubscribe } from './throttled.ts';
 
 /** Which agent a chat talks to, and how the page reacts. */

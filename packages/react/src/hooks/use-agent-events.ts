@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import type { AgentTimelineEvent } from '../chat/timeline-events.ts';
+import type { AgentTimelineEvent } from '../reading/timeline-events.ts';
 import type { AgentChatHelpers } from './use-agent-chat.ts';
 
 /**

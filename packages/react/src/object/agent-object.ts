@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { DeepPartial } from '@isoloop/core/stream';
-import { withChanges } from '../chat/is-equal.ts';
+import { withChanges } from '../reading/is-equal.ts';
 
 /** What a page shows of an object. Is replaced at each change. */
 export interface AgentObjectState<T> {

@@ -15,7 +15,7 @@ import type { AnswerStart } from '../shared/followed-answer.ts';
 import type { OpenedAnswer } from '../shared/opened-answer.ts';
 import type { SharedAnswers } from '../shared/shared-answers.ts';
 import { onReturn } from '../shared/page-life.ts';
-import { noteUser } from '../queue/noted-user.ts';
+import { noteUser } from './noted-user.ts';
 
 /**
  * Links a chat to an endpoint. `latest` returns the endpoint whose options a request uses. `user`:

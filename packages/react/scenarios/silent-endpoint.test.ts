@@ -1,12 +1,12 @@
 import type { ScriptedReply } from '@isoloop/core/testing';
 import { agentEndpoint, type AgentChatHelpers, type AgentEndpointOptions } from '@isoloop/react';
 import { expect, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
 import {
   linesOf,
   mountChat,
   type MountedChat,
-} from '../../../web-worker/test-support/mounted-chat.ts';
+} from '../../web-worker/test-support/mounted-chat.ts';
 
 interface Opened {
   readonly endpoint: ChatEndpoint;

@@ -1,11 +1,11 @@
 import { agentEndpoint } from '@isoloop/react';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
 import {
   linesOf,
   mountChat,
   type MountedChat,
-} from '../../../web-worker/test-support/mounted-chat.ts';
+} from '../../web-worker/test-support/mounted-chat.ts';
 
 interface Opened {
   readonly view: MountedChat;

@@ -1,4 +1,4 @@
-import { tryStorage } from './tab-storage.ts';
+import { tryStorage } from '../queue/tab-storage.ts';
 
 /**
  * Notes in this browser tab who uses a conversation, for the pages that the tab opens later.

@@ -3,12 +3,12 @@ import { agentEndpoint, useAgentChat, type AgentSource } from '@isoloop/react';
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkedAgent } from '../source/agent-source.ts';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import { linesOf, mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
+import { checkedAgent } from '../src/source/agent-source.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import { linesOf, mountChat } from '../../web-worker/test-support/mounted-chat.ts';
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../web-worker/test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

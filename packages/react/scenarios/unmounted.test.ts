@@ -1,12 +1,12 @@
 import { agentEndpoint } from '@isoloop/react';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import { watchLeftBehind } from '../../../web-worker/test-support/left-behind.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import { watchLeftBehind } from '../../web-worker/test-support/left-behind.ts';
 import {
   linesOf,
   mountChat,
   type MountedChat,
-} from '../../../web-worker/test-support/mounted-chat.ts';
+} from '../../web-worker/test-support/mounted-chat.ts';
 
 const half = { deltas: [[{ type: 'text', id: 't', delta: 'half ' }]], hang: true } as const;
 
@@ -52,7 +52,7 @@ test('a page that unmounts while it tries to read a lost answer leaves no timer 
 });
 
 test('a page that unmounts during an answer of a worker leaves nothing behind, and not the worker', async () => {
-  const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../web-worker/test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());
@@ -76,7 +76,7 @@ test('a page that unmounts during an answer of a worker leaves nothing behind, a
 
 test('a page that unmounts at once, before the worker answers, leaves nothing behind', async () => {
   const leftBehind = watchLeftBehind();
-  const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../web-worker/test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());
@@ -90,7 +90,7 @@ test('a page that unmounts at once, before the worker answers, leaves nothing be
 test('a page that unmounts before a worker that never answers leaves nothing behind', async () => {
   const leftBehind = watchLeftBehind();
   const worker = new Worker(
-    new URL('../../../web-worker/test-support/silent.ts', import.meta.url),
+    new URL('../../web-worker/test-support/silent.ts', import.meta.url),
     {
       type: 'module',
     },

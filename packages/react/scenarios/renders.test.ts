@@ -18,8 +18,8 @@ import {
 import { createRoot, hydrateRoot } from 'react-dom/client';
 import { renderToString } from 'react-dom/server.browser';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import { beginning, delta, HeldSource } from '../../../web-worker/test-support/held-source.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import { beginning, delta, HeldSource } from '../../web-worker/test-support/held-source.ts';
 import { fakeClock } from '@test/clock/fake-clock.ts';
 
 interface Counts {

@@ -1,13 +1,13 @@
 import type { UIMessage } from '@isoloop/core/stream';
 import type { AgentLink } from '@isoloop/core/host';
-import type { AgentTimelineEvent } from '../chat/timeline-events.ts';
-import type { LatestHandlers } from '../chat/chat-components.ts';
-import { ChatStore, type AgentChatState } from '../chat/chat-store.ts';
+import type { AgentTimelineEvent } from '../reading/timeline-events.ts';
+import type { LatestHandlers } from './chat-components.ts';
+import { ChatStore, type AgentChatState } from './chat-store.ts';
 import { ChatConnection } from './chat-connection.ts';
 import { ChatGate } from './chat-gate.ts';
 import { ChatLoading } from './chat-loading.ts';
 import { ChatSessions } from './chat-sessions.ts';
-import { Chat, type FinishedAnswer } from '../chat/chat.ts';
+import { Chat, type FinishedAnswer } from './chat.ts';
 import { SendingQueue } from './sending-queue.ts';
 import { stopTurn } from './stopped-turn.ts';
 

@@ -1,7 +1,7 @@
 import { checkId } from '@isoloop/core/options';
 import type { AgentLink } from '@isoloop/core/host';
 import { AgentChat, type AgentChatOptions } from './agent-chat.ts';
-import type { LatestHandlers } from '../chat/chat-components.ts';
+import type { LatestHandlers } from './chat-components.ts';
 import { checkedAgent, isEndpoint, type AgentSource } from '../source/agent-source.ts';
 import type { Endpoint } from '../source/endpoint-agent.ts';
 import { linkEndpoint } from '../source/endpoint-link.ts';

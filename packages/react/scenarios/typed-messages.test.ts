@@ -11,14 +11,14 @@ import {
 import { exposeAgent, type WorkerAgentSetup } from '@isoloop/web-worker/worker';
 import type { UIMessage } from 'ai';
 import { expect, expectTypeOf, onTestFinished, test } from 'vitest';
-import { mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
-import type { Assistant } from '../../../web-worker/test-support/typed-tools-worker.ts';
+import { mountChat } from '../../web-worker/test-support/mounted-chat.ts';
+import type { Assistant } from '../../web-worker/test-support/typed-tools-worker.ts';
 
 type Message = AgentUIMessage<Assistant>;
 
 function startWorker(): Worker {
   const worker = new Worker(
-    new URL('../../../web-worker/test-support/typed-tools-worker.ts', import.meta.url),
+    new URL('../../web-worker/test-support/typed-tools-worker.ts', import.meta.url),
     {
       type: 'module',
     },

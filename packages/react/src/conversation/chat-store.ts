@@ -1,9 +1,9 @@
 import type { AgentSessionEntry, QueuedMessage } from '@isoloop/core/host';
 import type { DataUIPart, UIMessage } from '@isoloop/core/stream';
-import { TimelineEvents, type AgentTimelineEvent } from './timeline-events.ts';
+import { TimelineEvents, type AgentTimelineEvent } from '../reading/timeline-events.ts';
 import type { ChatState } from './chat.ts';
 import { ChatComponents } from './chat-components.ts';
-import { withChanges } from './is-equal.ts';
+import { withChanges } from '../reading/is-equal.ts';
 
 /** What a chat does besides its own turns. */
 export type Phase = 'idle' | 'loading' | 'other-tab' | 'continuing';

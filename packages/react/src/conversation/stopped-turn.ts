@@ -1,5 +1,5 @@
 import { sleepFor } from '@isoloop/core/wait';
-import type { Chat } from '../chat/chat.ts';
+import type { Chat } from './chat.ts';
 
 /**
  * Pauses before a turn is stopped again whose stream has not ended, in milliseconds. The turn may

@@ -1,7 +1,7 @@
 import { agentEndpoint, type AgentChatHelpers } from '@isoloop/react';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import { mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import { mountChat } from '../../web-worker/test-support/mounted-chat.ts';
 
 let unhandled: unknown[] = [];
 const note = (event: PromiseRejectionEvent): void => {
@@ -67,7 +67,7 @@ test.each(['sendMessage', 'regenerate', 'approve', 'deny', 'edit'])(
   async (name) => {
     const asks = { toolCalls: [{ name: 'here', input: { room: 'attic' } }] };
     const worker = new Worker(
-      new URL('../../../web-worker/test-support/page.ts', import.meta.url),
+      new URL('../../web-worker/test-support/page.ts', import.meta.url),
       {
         type: 'module',
       },

@@ -15,19 +15,19 @@ import {
   withOpenApprovals,
   withResponse,
   type ApprovalResponse,
-} from './agent-approvals.ts';
-import { AnswerReader } from './answer-reader.ts';
+} from '../reading/agent-approvals.ts';
+import { AnswerReader } from '../reading/answer-reader.ts';
 import {
   isOpen,
   withChangedCall,
   withOutput,
   type CallOutput,
   type ChangeCall,
-} from './call-parts.ts';
+} from '../reading/call-parts.ts';
 import type { ChatStore } from './chat-store.ts';
-import { isEqual } from './is-equal.ts';
-import { toUserMessage, type MessageInput } from './message-input.ts';
-import { endOpenCalls } from './end-open-calls.ts';
+import { isEqual } from '../reading/is-equal.ts';
+import { toUserMessage, type MessageInput } from '../queue/message-input.ts';
+import { endOpenCalls } from '../reading/end-open-calls.ts';
 
 /** `submitted`: an answer was asked for. `streaming`: it arrives. */
 export type ChatStatus = 'submitted' | 'streaming' | 'ready' | 'error';

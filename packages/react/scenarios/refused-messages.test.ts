@@ -1,12 +1,12 @@
 import { agentEndpoint } from '@isoloop/react';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
 import {
   linesOf,
   mountChat,
   type MountedChat,
-} from '../../../web-worker/test-support/mounted-chat.ts';
-import type { PageFixtureOptions } from '../../../web-worker/test-support/page.ts';
+} from '../../web-worker/test-support/mounted-chat.ts';
+import type { PageFixtureOptions } from '../../web-worker/test-support/page.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
   await expect.poll(() => view.chat()?.status).toBe('ready');
@@ -50,7 +50,7 @@ test.each([
 );
 
 test('after a message that a worker refuses, the next message is answered', async () => {
-  const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../web-worker/test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

@@ -1,8 +1,8 @@
 import { agentEndpoint, type UIMessage } from '@isoloop/react';
 import { expect, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import { HeldSource } from '../../../web-worker/test-support/held-source.ts';
-import { linesOf, mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import { HeldSource } from '../../web-worker/test-support/held-source.ts';
+import { linesOf, mountChat } from '../../web-worker/test-support/mounted-chat.ts';
 
 const waiting: UIMessage = {
   id: 'a',

@@ -1,4 +1,4 @@
-import type { Chat } from '../chat/chat.ts';
+import type { Chat } from './chat.ts';
 
 /** Lets a request begin when nothing else changes the conversation. */
 export class ChatGate {

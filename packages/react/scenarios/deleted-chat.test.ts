@@ -2,13 +2,13 @@ import { IndexedDbSessions, IndexedDbStore } from '@isoloop/web-worker';
 import { agentEndpoint } from '@isoloop/react';
 import type { JsonValue } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
 import {
   linesOf,
   mountChat,
   type MountedChat,
-} from '../../../web-worker/test-support/mounted-chat.ts';
-import { cutOff, startTabs } from '../../../web-worker/test-support/tabs-under-test.ts';
+} from '../../web-worker/test-support/mounted-chat.ts';
+import { cutOff, startTabs } from '../../web-worker/test-support/tabs-under-test.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
   await expect.poll(() => view.chat()?.status).toBe('ready');

@@ -1,7 +1,7 @@
 import type { StoredSessions } from '@isoloop/core/host';
 import type { ChatConnection } from './chat-connection.ts';
 import type { ChatGate } from './chat-gate.ts';
-import type { ChatStore } from '../chat/chat-store.ts';
+import type { ChatStore } from './chat-store.ts';
 import { isRefusal } from '../source/lost-connection.ts';
 
 /** The stored conversations. The chat shows one of them. */

@@ -1,15 +1,15 @@
 import { agentEndpoint, type UIMessage } from '@isoloop/react';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
 import {
   linesOf,
   mountChat,
   type MountedChat,
-} from '../../../web-worker/test-support/mounted-chat.ts';
-import type { PageFixtureOptions } from '../../../web-worker/test-support/page.ts';
-import { HeldMessages } from './held-messages.ts';
-import { heldPlace } from './held-place.ts';
-import { channelOf, deletedMessage } from '../source/endpoint-routes.ts';
+} from '../../web-worker/test-support/mounted-chat.ts';
+import type { PageFixtureOptions } from '../../web-worker/test-support/page.ts';
+import { HeldMessages } from '../src/queue/held-messages.ts';
+import { heldPlace } from '../src/queue/held-place.ts';
+import { channelOf, deletedMessage } from '../src/source/endpoint-routes.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
   await expect.poll(() => view.chat()?.status).toBe('ready');
@@ -28,7 +28,7 @@ const textMessage = (id: string, text: string): UIMessage => ({
 });
 
 function startWorker(): Worker {
-  const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../web-worker/test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

@@ -2,9 +2,9 @@ import type { ScriptedStep } from '@isoloop/core/testing';
 import { createElement as h, type ComponentType } from 'react';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import { ChatPage as AiSdkPage } from '../../../web-worker/test-support/chat-pages/ai-sdk-page.tsx';
-import { ChatPage as IsoloopPage } from '../../../web-worker/test-support/chat-pages/isoloop-page.tsx';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import { ChatPage as AiSdkPage } from '../../web-worker/test-support/chat-pages/ai-sdk-page.tsx';
+import { ChatPage as IsoloopPage } from '../../web-worker/test-support/chat-pages/isoloop-page.tsx';
 
 /** The benchmark `pages` compares the size of both. */
 const pages = [

@@ -1,10 +1,10 @@
 import type { AgentLink, RequestOptions } from '@isoloop/core/host';
-import type { ChatConnection } from './chat-connection.ts';
-import type { ChatGate } from './chat-gate.ts';
-import type { ChatStore } from '../chat/chat-store.ts';
-import type { Chat } from '../chat/chat.ts';
-import { isEqual } from '../chat/is-equal.ts';
-import { toUserMessage, type MessageInput } from '../chat/message-input.ts';
+import type { ChatConnection } from '../conversation/chat-connection.ts';
+import type { ChatGate } from '../conversation/chat-gate.ts';
+import type { ChatStore } from '../conversation/chat-store.ts';
+import type { Chat } from '../conversation/chat.ts';
+import { isEqual } from '../reading/is-equal.ts';
+import { toUserMessage, type MessageInput } from '../queue/message-input.ts';
 import { AnswerOrder } from '../queue/answer-order.ts';
 import type { ChatQueue } from '../queue/chat-queue.ts';
 import { clearHeld, heldKeys, heldPlace, watchHeld, type HeldPlace } from '../queue/held-place.ts';

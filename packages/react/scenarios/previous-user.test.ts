@@ -9,13 +9,13 @@ import { createElement as h, StrictMode, type ReactNode } from 'react';
 import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import { mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import { mountChat } from '../../web-worker/test-support/mounted-chat.ts';
 import { fakeClock } from '@test/clock/fake-clock.ts';
-import { HeldMessages } from '../queue/held-messages.ts';
-import { heldPlace } from '../queue/held-place.ts';
-import { noteUser } from '../queue/noted-user.ts';
-import { keptMs, openChat, openChatCount } from './open-chats.ts';
+import { HeldMessages } from '../src/queue/held-messages.ts';
+import { heldPlace } from '../src/queue/held-place.ts';
+import { noteUser } from '../src/source/noted-user.ts';
+import { keptMs, openChat, openChatCount } from '../src/conversation/open-chats.ts';
 
 const half = { deltas: [[{ type: 'text', id: 't', delta: 'half ' }]], hang: true } as const;
 

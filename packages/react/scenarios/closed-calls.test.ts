@@ -2,13 +2,13 @@ import { tool } from '@isoloop/core';
 import { closeOpenCalls } from '@isoloop/core/approval';
 import { agentEndpoint } from '@isoloop/react';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
 import {
   linesOf,
   mountChat,
   type MountedChat,
-} from '../../../web-worker/test-support/mounted-chat.ts';
-import type { PageFixtureOptions } from '../../../web-worker/test-support/page.ts';
+} from '../../web-worker/test-support/mounted-chat.ts';
+import type { PageFixtureOptions } from '../../web-worker/test-support/page.ts';
 
 const ready = async (view: MountedChat): Promise<void> => {
   await expect.poll(() => view.chat()?.status).toBe('ready');
@@ -16,7 +16,7 @@ const ready = async (view: MountedChat): Promise<void> => {
 const lines = ['user: go', 'assistant: here output-denied', 'user: Tea', 'assistant: Tea, then.'];
 
 test('a new message denies an open approval of a worker once, in its page, in another one and after a reload', async () => {
-  const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
+  const worker = new Worker(new URL('../../web-worker/test-support/page.ts', import.meta.url), {
     type: 'module',
   });
   onTestFinished(() => worker.terminate());

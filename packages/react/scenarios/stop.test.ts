@@ -4,10 +4,10 @@ import { connectAgent, followAgent } from '@isoloop/web-worker';
 import { agentEndpoint, type AgentSource } from '@isoloop/react';
 import type { UIMessage } from 'ai';
 import { expect, onTestFinished, test } from 'vitest';
-import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
-import type { PageFixtureOptions } from '../../../web-worker/test-support/page.ts';
-import { chatOver } from '../../../web-worker/test-support/plain-chat.ts';
-import { linesOf, mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
+import { ChatEndpoint } from '../../web-worker/test-support/chat-endpoint.ts';
+import type { PageFixtureOptions } from '../../web-worker/test-support/page.ts';
+import { chatOver } from '../../web-worker/test-support/plain-chat.ts';
+import { linesOf, mountChat } from '../../web-worker/test-support/mounted-chat.ts';
 
 const slow = tool({
   name: 'slow',
@@ -59,7 +59,7 @@ const places: Readonly<Record<string, (replies: readonly ScriptedStep[]) => Plac
   },
   worker(replies) {
     const worker = new Worker(
-      new URL('../../../web-worker/test-support/page.ts', import.meta.url),
+      new URL('../../web-worker/test-support/page.ts', import.meta.url),
       {
         type: 'module',
       },
@@ -201,7 +201,7 @@ test.each(Object.keys(moments))(
   async (moment) => {
     const [replies] = moments[moment]!;
     const worker = new Worker(
-      new URL('../../../web-worker/test-support/page.ts', import.meta.url),
+      new URL('../../web-worker/test-support/page.ts', import.meta.url),
       {
         type: 'module',
       },
