@@ -1,8 +1,7 @@
 import type { AnswerBatches } from '@isoloop/core/host';
 import { AnswerChannel } from './answer-channel.ts';
 import type { ReleaseLock } from './held-lock.ts';
-import type { OpenedAnswer } from './opened-answer.ts';
-import { SharedReading } from './shared-reading.ts';
+import { SharedReading, type OpenedAnswer } from './shared-reading.ts';
 
 /** Asks the endpoint for the running answer. Returns `undefined` if there is none. */
 type Ask = () => Promise<OpenedAnswer | undefined>;

@@ -12,7 +12,7 @@ import { answerBatches } from './endpoint-stream.ts';
 import { channelOf, deletedMessage, routesOf, type EndpointRoutes } from './endpoint-routes.ts';
 import { OfflineRequest } from './offline-request.ts';
 import type { AnswerStart } from '../shared/followed-answer.ts';
-import type { OpenedAnswer } from '../shared/opened-answer.ts';
+import type { OpenedAnswer } from '../shared/shared-reading.ts';
 import type { SharedAnswers } from '../shared/shared-answers.ts';
 import { onReturn } from '../shared/page-life.ts';
 import { noteUser } from './noted-user.ts';
