@@ -7,8 +7,8 @@ import { ChatConnection } from './chat-connection.ts';
 import { ChatGate } from './chat-gate.ts';
 import { ChatLoading } from './chat-loading.ts';
 import { ChatSessions } from './chat-sessions.ts';
-import { Chat, type FinishedAnswer } from './chat.ts';
-import { SendingQueue } from './sending-queue.ts';
+import { Chat } from './chat.ts';
+import { SendingQueue } from '../queue/sending-queue.ts';
 import { stopTurn } from './stopped-turn.ts';
 
 export interface AgentChatOptions {
@@ -25,33 +25,34 @@ export interface AgentChatOptions {
  */
 export class AgentChat {
   readonly chat: Chat;
+  readonly gate: ChatGate;
+  readonly loading: ChatLoading;
   readonly queue: SendingQueue;
   readonly sessions: ChatSessions;
   readonly #store: ChatStore;
-  readonly #gate: ChatGate;
   readonly #connection: ChatConnection;
-  readonly #loading: ChatLoading;
   /** Whether the conversation begins here, so that there is nothing to load. */
   #isNew: boolean;
   /** Settles when the stop of an answer has ended. Absent if none is being stopped. */
   #stopping: Promise<void> | undefined;
 
   constructor({ openLink, isNew, messages = [] }: AgentChatOptions) {
-    this.#isNew = isNew;
+    // Each part knows only the parts before it, and listens to them.
     const store = new ChatStore(isNew, messages);
     const connection = new ChatConnection(openLink);
-    const chat = new Chat({ connection, store, onFinish: (answer) => this.#onFinish(answer) });
+    const chat = new Chat(connection, store);
     const gate = new ChatGate(chat);
-    const shared = { chat, connection, gate, store };
-    const loading = new ChatLoading({ ...shared, onLoaded: () => void this.queue.take() });
-    const isReading = (): boolean => chat.isBusy || loading.isLost || loading.isResuming;
-    this.chat = chat;
-    this.queue = new SendingQueue({ ...shared, isReading });
-    this.sessions = new ChatSessions(connection, gate, store);
+    const loading = new ChatLoading({ chat, connection, gate, store });
+    const queue = new SendingQueue({ chat, connection, gate, loading, store });
+    const sessions = new ChatSessions({ chat, connection, gate, queue, store });
+    this.#isNew = isNew;
     this.#store = store;
-    this.#gate = gate;
     this.#connection = connection;
-    this.#loading = loading;
+    this.chat = chat;
+    this.gate = gate;
+    this.loading = loading;
+    this.queue = queue;
+    this.sessions = sessions;
   }
 
   get state(): AgentChatState {
@@ -85,66 +86,59 @@ export class AgentChat {
   /** Connects anew after a running answer, because the options of the agent have changed. */
   async reconnect(): Promise<void> {
     if (!this.#connection.isOpen) return;
-    await this.#connection.whenLoaded;
-    await this.#gate.whenFree();
+    await this.gate.whenFree();
     if (!this.#connection.isOpen) return;
     this.#connection.link.close();
     this.#connect();
   }
 
-  /** Loads the history, and reads a running or interrupted answer to its end. */
-  resume(): Promise<void> {
-    return this.#loading.resume();
-  }
-
   /** Does something that the person asked for. A failure becomes `error` of the hook. */
-  attempt(act: () => Promise<void>): Promise<void> {
-    return this.#store.attempt(act);
-  }
-
-  /** Deletes the conversation. Returns whether it is deleted. */
-  delete(sessionId: string): Promise<boolean> {
-    return this.sessions.deleteShown(sessionId, () => this.queue.forget());
+  async attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
+    this.#store.set({ error: undefined });
+    try {
+      return await act();
+    } catch (error) {
+      this.#store.set({ error: error as Error });
+      return undefined;
+    }
   }
 
   /**
-   * Stops the answer where it runs, also one that another page has asked for. If it goes on, the
-   * chat still shows it, and the failure becomes `error` of the hook.
+   * Stops the answer where it runs, also one that another page has asked for. Rejects if it goes
+   * on, and then the chat still shows it.
    */
   stop(): Promise<void> {
-    this.#stopping ??= this.#gate.hold(
-      this.#store
-        .attempt(() => this.#stopTurn())
-        .finally(() => {
-          this.#stopping = undefined;
-        }),
+    this.#stopping ??= this.gate.hold(
+      this.#stopTurn().finally(() => {
+        this.#stopping = undefined;
+      }),
     );
     return this.#stopping;
   }
 
   async #stopTurn(): Promise<void> {
-    const isReplay = this.#loading.isResuming;
+    const isReplay = this.loading.isResuming;
     const connection = this.#connection;
     const wasLost = await stopTurn({
       chat: this.chat,
       stop: async (signal) => connection.isOpen && connection.link.stop(signal),
       whenSent: connection.whenSent,
-      whenEnded: this.#loading.whenRegained.then(() => this.#gate.whenIdle()),
-      giveUp: () => this.#loading.giveUp(),
+      whenEnded: this.loading.whenRegained.then(() => this.gate.whenIdle()),
+      giveUp: () => this.loading.giveUp(),
     });
     // The stream may have ended before it repeated the answer so far.
-    const isIncomplete = isReplay || (wasLost && (await this.#loading.hasQuestion()));
-    if (isIncomplete && connection.isOpen) await this.#loading.resume('check');
+    const isIncomplete = isReplay || (wasLost && (await this.loading.hasQuestion()));
+    if (isIncomplete && connection.isOpen) await this.loading.resume('check');
   }
 
   #connect(): void {
     const link = this.#connection.open();
     link.watch(
-      (runId, isNews) => this.#loading.look(runId, isNews),
+      (runId, isNews) => this.loading.look(runId, isNews),
       () => void this.#onDeleted(),
     );
     void this.sessions.load();
-    this.#connection.beginLoading(this.#loading.begin(this.#isNew));
+    this.gate.open(this.loading.begin(this.#isNew));
     this.#isNew = false;
     this.queue.open(link);
   }
@@ -153,9 +147,9 @@ export class AgentChat {
     const connection = this.#connection;
     // Messages that wait are sent first. Closing the link to a worker would abort the answer.
     await this.queue.whenNoneWaits();
-    if (!connection.isOpen || !connection.link.outlivesPage) await this.#gate.whenIdle();
+    if (!connection.isOpen || !connection.link.outlivesPage) await this.gate.whenIdle();
     if (this.#store.components.count || !connection.isOpen) return;
-    this.#loading.giveUp();
+    this.loading.giveUp();
     const link = connection.leave();
     this.queue.close();
     const whenStopped = this.chat.stop();
@@ -164,24 +158,17 @@ export class AgentChat {
     link.close();
   }
 
-  #onFinish(answer: FinishedAnswer): void {
-    if (answer.isDisconnect) void this.#loading.regain();
-    else this.#loading.endAnswer();
-    this.#store.components.tell(({ onFinish }) => onFinish?.(answer));
-    void this.sessions.load();
-  }
-
   /**
    * Drops a conversation that somebody has deleted or that is another person's, and looks again.
    */
   async #onDeleted(): Promise<void> {
     this.queue.forget();
-    this.#loading.forget();
+    this.loading.forget();
     await this.chat.stop();
-    this.#loading.forget();
+    this.loading.forget();
     this.chat.clearError();
     this.#store.set({ error: undefined, phase: 'idle' });
-    this.#loading.look();
+    this.loading.look();
     void this.sessions.load();
   }
 }

@@ -9,8 +9,6 @@ export class ChatConnection {
   #link: AgentLink | undefined;
   #sent: SentMessage | undefined;
   #whenSent: Promise<unknown> | undefined;
-  #endWait!: (loading: Promise<void>) => void;
-  #whenLoaded: Promise<void> = new Promise((resolve) => (this.#endWait = resolve));
 
   constructor(openLink: () => AgentLink) {
     this.#openLink = openLink;
@@ -36,14 +34,6 @@ export class ChatConnection {
     return this.#whenSent;
   }
 
-  /**
-   * Settles when no stream is being resumed, so when the history is complete. A component may send
-   * a message before the chat has connected, for example from an effect of a child.
-   */
-  get whenLoaded(): Promise<void> {
-    return this.#whenLoaded;
-  }
-
   open(): AgentLink {
     const link = this.#openLink();
     const { pageKey } = link;
@@ -61,17 +51,6 @@ export class ChatConnection {
     this.#sent?.forget();
     this.#sent = undefined;
     return link;
-  }
-
-  /** Lets those continue who wait for the first load, when it has ended. */
-  beginLoading(loading: Promise<void>): void {
-    this.#endWait(loading);
-  }
-
-  /** Notes that the history is being loaded. */
-  load(loading: Promise<void>): Promise<void> {
-    this.#whenLoaded = loading;
-    return loading;
   }
 
   async send(request: AnswerRequest, signal: AbortSignal): Promise<AnswerBatches> {

@@ -1,20 +1,41 @@
 import type { Chat } from './chat.ts';
 
-/** Lets a request begin when nothing else changes the conversation. */
+/** Says when a request may begin: the history is loaded, and nothing changes the conversation. */
 export class ChatGate {
-  readonly #chat: Chat;
-  /** Stops, deletions and attempts to read a lost answer on. None of them rejects. */
-  readonly #jobs: Set<Promise<unknown>> = new Set();
+  readonly #chat: Pick<Chat, 'isBusy' | 'whenIdle'>;
+  /** Settle at the end of stops, deletions and attempts to read a lost answer on. */
+  readonly #jobs: Set<Promise<void>> = new Set();
+  #beginLoading!: (loading: Promise<void>) => void;
+  #whenLoaded: Promise<void> = new Promise((resolve) => (this.#beginLoading = resolve));
 
-  constructor(chat: Chat) {
+  constructor(chat: Pick<Chat, 'isBusy' | 'whenIdle'>) {
     this.#chat = chat;
+  }
+
+  /**
+   * Settles when no stream is being resumed, so when the history is complete. A component may send
+   * a message before the chat has connected, for example from an effect of a child.
+   */
+  get whenLoaded(): Promise<void> {
+    return this.#whenLoaded;
+  }
+
+  /** Lets those who wait for the first load continue when it has ended. */
+  open(firstLoad: Promise<void>): void {
+    this.#beginLoading(firstLoad);
+  }
+
+  /** Closes the gate until the history is loaded. */
+  load(loading: Promise<void>): Promise<void> {
+    this.#whenLoaded = loading;
+    return loading;
   }
 
   /** Closes the gate until the job has ended. */
   hold<T>(job: Promise<T>): Promise<T> {
-    this.#jobs.add(job);
-    const release = (): void => void this.#jobs.delete(job);
-    job.then(release, release);
+    const release = (): void => void this.#jobs.delete(whenEnded);
+    const whenEnded = job.then(release, release);
+    this.#jobs.add(whenEnded);
     return job;
   }
 
@@ -23,8 +44,9 @@ export class ChatGate {
     while (this.#chat.isBusy) await this.#chat.whenIdle;
   }
 
-  /** Resolves when the chat reads no answer, and all jobs have ended. */
+  /** Resolves when the history is loaded, the chat reads no answer, and all jobs have ended. */
   async whenFree(): Promise<void> {
+    await this.#whenLoaded;
     while (this.#chat.isBusy || this.#jobs.size) {
       await this.whenIdle();
       await Promise.all(this.#jobs);

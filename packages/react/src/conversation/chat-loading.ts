@@ -7,6 +7,7 @@ import type { Chat } from './chat.ts';
 import { LostAnswer } from './lost-answer.ts';
 import { PageChanges } from './page-changes.ts';
 import { isInHistory } from '../queue/sent-message.ts';
+import { upToQuestion } from '../reading/shown-messages.ts';
 import { isRefusal } from '../source/lost-connection.ts';
 
 /** Why a chat asks for a running answer. `check`: something may have changed. */
@@ -17,8 +18,6 @@ export interface ChatLoadingOptions {
   readonly connection: ChatConnection;
   readonly gate: ChatGate;
   readonly store: ChatStore;
-  /** Called when the history is loaded. */
-  readonly onLoaded: () => void;
 }
 
 /**
@@ -29,18 +28,16 @@ export class ChatLoading {
   readonly #options: ChatLoadingOptions;
   readonly #changes: PageChanges;
   readonly #lostAnswer: LostAnswer;
+  readonly #loadListeners: Set<() => void> = new Set();
   #reason: Reason = 'idle';
   /** Whether a stream is being resumed, which repeats an answer from its start. */
   #isResuming = false;
 
   constructor(options: ChatLoadingOptions) {
-    const { chat, connection, gate, store } = options;
+    const { chat, gate, store } = options;
     this.#options = options;
     this.#changes = new PageChanges({
-      whenIdle: async () => {
-        await connection.whenLoaded;
-        await gate.whenFree();
-      },
+      whenIdle: () => gate.whenFree(),
       show: (runId) => this.#follow(runId),
     });
     this.#lostAnswer = new LostAnswer({
@@ -49,8 +46,17 @@ export class ChatLoading {
         await this.resume('continuing');
         return chat.state.status !== 'error';
       },
-      onEnd: () => this.endAnswer(),
+      onEnd: () => this.#endAnswer(),
     });
+    chat.onFinish(({ isDisconnect }) => {
+      if (isDisconnect) void this.regain();
+      else this.#endAnswer();
+    });
+  }
+
+  /** Whether an answer is being read, also one that is loaded or lost. */
+  get isReading(): boolean {
+    return this.#options.chat.isBusy || this.isLost || this.#isResuming;
   }
 
   get isResuming(): boolean {
@@ -74,20 +80,24 @@ export class ChatLoading {
   async begin(isNew: boolean): Promise<void> {
     const { chat, connection } = this.#options;
     if (connection.sent?.get()) {
-      // A retry sends the message again.
-      chat.failedTrigger = 'submit-message';
+      chat.noteUnanswered();
       await this.regain();
     } else if (!isNew) await this.resume();
   }
 
+  /** Calls `listener` each time when the history is loaded, before the answer that still runs. */
+  onLoaded(listener: () => void): void {
+    this.#loadListeners.add(listener);
+  }
+
   /** Loads the history, and reads a running or interrupted answer to its end. */
   resume(reason: Reason = 'loading'): Promise<void> {
-    const { chat, connection, store } = this.#options;
+    const { chat, gate, store } = this.#options;
     this.#reason = reason;
     if (reason !== 'check') store.set({ phase: reason });
     this.#isResuming = true;
     const loading = chat.resume((signal) => this.#open(signal));
-    return connection.load(
+    return gate.load(
       loading.finally(() => {
         this.#isResuming = false;
         if (!this.isLost) store.set({ phase: 'idle' });
@@ -113,7 +123,7 @@ export class ChatLoading {
   }
 
   /** Forgets the message that was sent, because its answer has ended. */
-  endAnswer(): void {
+  #endAnswer(): void {
     const { connection, store } = this.#options;
     connection.sent?.forget();
     store.set({ phase: 'idle' });
@@ -142,7 +152,7 @@ export class ChatLoading {
    */
   async #open(signal: AbortSignal): Promise<AnswerBatches | undefined> {
     const reason = this.#reason;
-    const { chat, connection, store, onLoaded } = this.#options;
+    const { chat, connection, store } = this.#options;
     try {
       const { link } = connection;
       let answer = await link.reconnect(signal);
@@ -155,7 +165,7 @@ export class ChatLoading {
       if (this.isLost && !answer) this.#checkSent(messages);
       chat.setMessages(answer ? upToQuestion(messages) : messages);
       // An earlier page of another person may have left messages. The history tells this.
-      onLoaded();
+      for (const listener of this.#loadListeners) listener();
       if (!answer) return undefined;
       if (reason === 'check') store.set({ phase: 'other-tab' });
       // In a worker, the first event shows whether the answer was cut off.
@@ -196,16 +206,11 @@ export class ChatLoading {
 
   async #check(): Promise<void> {
     const { chat, connection } = this.#options;
-    const { state, failedTrigger } = chat;
+    const { state, hasFailedToLoad } = chat;
     if (state.status !== 'error') return this.resume('check');
-    if (failedTrigger === 'resume-stream' && !connection.sent?.get()) return this.resume();
+    if (hasFailedToLoad && !connection.sent?.get()) return this.resume();
     // The page keeps its question and error, but only for the person whose they are.
     const isRefused = await connection.history().then(() => false, isRefusal);
     if (isRefused) await this.resume('check');
   }
-}
-
-/** Returns the messages up to the last question. The stream repeats the answer from its start. */
-function upToQuestion(messages: readonly UIMessage[]): readonly UIMessage[] {
-  return messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1);
 }

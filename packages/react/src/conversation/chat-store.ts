@@ -63,17 +63,6 @@ export class ChatStore {
     else if (news && phase === 'loading') phase = 'other-tab';
     this.set({ phase });
   }
-
-  /** Does something that the person asked for. A failure becomes `error` of the hook. */
-  async attempt<T>(act: () => PromiseLike<T>): Promise<T | undefined> {
-    this.set({ error: undefined });
-    try {
-      return await act();
-    } catch (error) {
-      this.set({ error: error as Error });
-      return undefined;
-    }
-  }
 }
 
 /**

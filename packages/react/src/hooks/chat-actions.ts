@@ -1,4 +1,6 @@
+import type { RequestOptions } from '@isoloop/core/host';
 import type { AgentChat } from '../conversation/agent-chat.ts';
+import type { ApprovalResponse } from '../reading/agent-approvals.ts';
 import type { AgentChatHelpers } from './use-agent-chat.ts';
 
 /** Methods of the hook that belong to the conversation, and so stay the same in each render. */
@@ -18,30 +20,50 @@ export interface ChatActions extends Pick<
 
 /** Returns the methods. Their failures become `error` of the hook. */
 export function chatActions(conversation: AgentChat): ChatActions {
-  const { chat, queue } = conversation;
-  const resumeStream = (): Promise<void> => queue.send(() => conversation.resume());
+  const { chat, gate, loading, queue } = conversation;
+  /** Makes a request when it is the turn of this one. */
+  const send = (act: () => Promise<void>): Promise<void> =>
+    conversation.attempt(() => queue.send(act));
+  const resumeStream = (): Promise<void> => send(() => loading.resume());
   return {
     sendMessage(input, options) {
       // The page may reset its form before the message is sent, which empties the list.
       const message = input?.files ? { ...input, files: [...input.files] } : input;
-      if (message && message.messageId === undefined) return queue.sendMessage(message, options);
-      return queue.send(() => chat.sendMessage(message, options));
+      if (message && message.messageId === undefined)
+        return conversation.attempt(() => queue.sendMessage(message, options));
+      return send(() => chat.sendMessage(message, options));
     },
-    withdraw: (id) => queue.withdraw(id),
-    regenerate: (...args) => queue.send(() => chat.regenerate(...args)),
+    withdraw: (id) => conversation.attempt(() => queue.withdraw(id)),
+    regenerate: (...args) => send(() => chat.regenerate(...args)),
     retry() {
       const question = chat.state.messages.findLast(({ role }) => role === 'user');
-      if (!question || chat.failedTrigger === 'resume-stream') return resumeStream();
+      if (!question || chat.hasFailedToLoad) return resumeStream();
       // The agent may not have got the question, so that it could not regenerate its answer.
       const { error: _error, ...metadata } = Object(question.metadata) as { error?: unknown };
-      return queue.send(() => chat.sendMessage({ ...question, metadata, messageId: question.id }));
+      return send(() => chat.sendMessage({ ...question, metadata, messageId: question.id }));
     },
-    stop: () => conversation.stop(),
+    stop: () => conversation.attempt(() => conversation.stop()),
     resumeStream,
     clearError: () => void conversation.attempt(async () => chat.clearError()),
     setMessages: (update) =>
       chat.setMessages(typeof update === 'function' ? update([...chat.state.messages]) : update),
-    addToolOutput: ({ options, ...output }) => chat.addOutput(output, options),
-    addToolApprovalResponse: ({ options, ...response }) => chat.decide(response, options),
+    addToolOutput: ({ options, ...output }) =>
+      conversation.attempt(async () => {
+        await gate.whenLoaded;
+        chat.addOutput(output, options);
+      }),
+    addToolApprovalResponse: ({ options, ...response }) => decide(conversation, response, options),
   };
+}
+
+/** Decides about an approval request. Resolves when the page shows it. */
+export function decide(
+  conversation: AgentChat,
+  response: ApprovalResponse,
+  options?: RequestOptions,
+): Promise<void> {
+  return conversation.attempt(async () => {
+    await conversation.gate.whenLoaded;
+    conversation.chat.decide(response, options);
+  });
 }

@@ -16,11 +16,11 @@ import type { AgentChat, AgentChatOptions } from '../conversation/agent-chat.ts'
 import type { AgentTimelineEvent } from '../reading/timeline-events.ts';
 import type { LatestHandlers } from '../conversation/chat-components.ts';
 import { initialState, shownError, type AgentChatState } from '../conversation/chat-store.ts';
-import type { AgentSessions } from './agent-sessions.ts';
 import { isEndpoint, type AgentSource } from '../source/agent-source.ts';
 import { approvalsIn, type AgentApproval } from '../reading/agent-approvals.ts';
 import type { ChatStatus } from '../conversation/chat.ts';
-import { chatActions } from './chat-actions.ts';
+import { sessionActions, type AgentSessions } from './agent-sessions.ts';
+import { chatActions, decide } from './chat-actions.ts';
 import type { ChatHandlers } from '../conversation/chat-handlers.ts';
 import type { MessageInput } from '../queue/message-input.ts';
 import { openChat, type OpenChat } from '../conversation/open-chats.ts';
@@ -180,7 +180,7 @@ export function useAgentChat<Source = unknown>(
   const isBusy = !['loading', 'ready', 'error'].includes(status);
   const actions = useMemo(() => chatActions(conversation), [conversation]);
   const approvals = useMemo(
-    () => (isBusy ? [] : approvalsIn(chat.messages, conversation.chat)),
+    () => (isBusy ? [] : approvalsIn(chat.messages, (response) => decide(conversation, response))),
     [chat.messages, isBusy, conversation],
   );
   return {
@@ -244,26 +244,6 @@ function useOpenedSession(defaultId: string) {
       defaultId,
     });
   return { sessionId, isNew, open: openSession };
-}
-
-function sessionActions(
-  conversation: AgentChat,
-  current: string,
-  open: () => void,
-): Pick<AgentSessions, 'rename' | 'delete' | 'export'> {
-  return {
-    rename: async (other, title) => {
-      await conversation.sessions.use((stored) => stored.rename(other, title));
-    },
-    delete: async (deleted) => {
-      if (deleted !== current) {
-        await conversation.sessions.use((stored) => stored.delete(deleted));
-      } else if (await conversation.delete(current)) {
-        open();
-      }
-    },
-    export: (other) => conversation.sessions.use((stored) => stored.export(other)),
-  };
 }
 
 /**

@@ -11,6 +11,8 @@ export interface ChatQueueOptions {
   readonly send: (message: UIMessage, options?: RequestOptions) => Promise<Error | undefined>;
   readonly history: () => Promise<readonly UIMessage[]>;
   readonly onChange: () => void;
+  /** Called if a message that an earlier page or another tab has left cannot be sent. */
+  readonly onFailure: (error: Error) => void;
 }
 
 /**
@@ -60,7 +62,7 @@ export class ChatQueue {
     for (const { id } of this.#heldMessages.list()) {
       if (this.#ownIds.has(id)) continue;
       this.#ownIds.add(id);
-      void this.#options.whenAnswered(() => this.#sendLeft(id));
+      this.#options.whenAnswered(() => this.#sendLeft(id)).catch(this.#options.onFailure);
     }
     this.#options.onChange();
   }

@@ -1,21 +1,32 @@
-import type { AgentLink, RequestOptions } from '@isoloop/core/host';
-import type { ChatConnection } from '../conversation/chat-connection.ts';
-import type { ChatGate } from '../conversation/chat-gate.ts';
-import type { ChatStore } from '../conversation/chat-store.ts';
-import type { Chat } from '../conversation/chat.ts';
+import type { AgentLink, QueuedMessage, RequestOptions } from '@isoloop/core/host';
+import type { UIMessage } from '@isoloop/core/stream';
 import { isEqual } from '../reading/is-equal.ts';
-import { toUserMessage, type MessageInput } from '../queue/message-input.ts';
-import { AnswerOrder } from '../queue/answer-order.ts';
-import type { ChatQueue } from '../queue/chat-queue.ts';
-import { clearHeld, heldKeys, heldPlace, watchHeld, type HeldPlace } from '../queue/held-place.ts';
+import { AnswerOrder } from './answer-order.ts';
+import type { ChatQueue } from './chat-queue.ts';
+import { clearHeld, heldKeys, heldPlace, watchHeld, type HeldPlace } from './held-place.ts';
+import { toUserMessage, type MessageInput } from './message-input.ts';
 
+/** What the queue needs of its conversation. */
 export interface SendingQueueOptions {
-  readonly chat: Chat;
-  readonly connection: ChatConnection;
-  readonly gate: ChatGate;
-  readonly store: ChatStore;
-  /** Whether an answer is being read, also one that is loaded or lost. */
-  readonly isReading: () => boolean;
+  readonly chat: {
+    readonly state: { readonly messages: readonly UIMessage[]; readonly error?: Error | undefined };
+    sendMessage(input: MessageInput, options?: RequestOptions): Promise<void>;
+  };
+  readonly connection: { readonly isOpen: boolean; readonly link: AgentLink };
+  /** Says when a request may begin. */
+  readonly gate: { whenFree(): Promise<void> };
+  readonly loading: {
+    /** Whether an answer is being read, also one that is loaded or lost. */
+    readonly isReading: boolean;
+    /** Calls `listener` each time when the history is loaded. */
+    onLoaded(listener: () => void): void;
+  };
+  /** What the page shows. */
+  readonly store: {
+    readonly state: { readonly queued: readonly QueuedMessage[] };
+    subscribe(listener: () => void): unknown;
+    set(changes: { readonly queued?: readonly QueuedMessage[]; readonly error?: Error }): void;
+  };
 }
 
 /** Sends the messages of a page one after the other, and shows those that wait. */
@@ -35,7 +46,8 @@ export class SendingQueue {
 
   constructor(options: SendingQueueOptions) {
     this.#options = options;
-    const { chat, store } = options;
+    const { chat, loading, store } = options;
+    loading.onLoaded(() => void this.take());
     store.subscribe(() => {
       // A message that the conversation has no longer waits.
       if (chat.state.messages.length !== this.#messageCount) this.show();
@@ -62,12 +74,8 @@ export class SendingQueue {
   }
 
   /** Makes a request when the answers to earlier messages have ended. */
-  send(act: () => PromiseLike<void>): Promise<void> {
-    const { connection, gate, store } = this.#options;
-    return this.#order.add(
-      () => gate.whenFree(),
-      () => store.attempt(() => connection.whenLoaded.then(act)),
-    );
+  send(act: () => Promise<void>): Promise<void> {
+    return this.#order.add(() => this.#options.gate.whenFree(), act);
   }
 
   /**
@@ -75,8 +83,8 @@ export class SendingQueue {
    * keeps it, and the page shows it in its queue.
    */
   sendMessage(input: MessageInput, options: RequestOptions = {}): Promise<void> {
-    const { chat, isReading } = this.#options;
-    if (!this.#place || (!isReading() && !this.#order.unanswered))
+    const { chat, loading } = this.#options;
+    if (!this.#place || (!loading.isReading && !this.#order.unanswered))
       return this.send(() => chat.sendMessage(input, options));
     const whenHeld = this.#hold(input, options);
     return this.send(async () => {
@@ -87,15 +95,12 @@ export class SendingQueue {
 
   /** Takes back a message that waits, or forgets one that has failed. */
   async withdraw(id: string): Promise<void> {
-    const { connection, store } = this.#options;
-    await store.attempt(async () => {
-      const { link } = connection;
-      if (!this.#queue?.remove(id)) {
-        await link.withdraw?.(id);
-        await link.history();
-      }
-      this.show();
-    });
+    const { link } = this.#options.connection;
+    if (!this.#queue?.remove(id)) {
+      await link.withdraw?.(id);
+      await link.history();
+    }
+    this.show();
   }
 
   /** Shows the messages that wait, and sends those that an earlier page or another tab has left. */
@@ -142,7 +147,7 @@ export class SendingQueue {
 
   /** Returns `undefined` if the chat is closed, or if the browser can't load the queue. */
   async #openQueue(): Promise<ChatQueue | undefined> {
-    const { chat, connection } = this.#options;
+    const { chat, connection, store } = this.#options;
     // Loaded at its first use, because most messages never wait.
     const module = await import('../queue/chat-queue.ts').catch(() => undefined);
     if (!this.#place || !module) {
@@ -156,8 +161,9 @@ export class SendingQueue {
         await chat.sendMessage(message, options);
         return chat.state.error;
       },
-      history: () => connection.history(),
+      history: async () => connection.link.history(),
       onChange: () => this.show(),
+      onFailure: (error) => store.set({ error }),
     });
     return this.#queue;
   }

@@ -34,7 +34,7 @@ export interface ApprovalResponse {
 /** Returns the tool calls of the last answer that wait. A new message denies older ones. */
 export function approvalsIn(
   messages: readonly UIMessage[],
-  chat: { decide(response: ApprovalResponse): Promise<void> },
+  decide: (response: ApprovalResponse) => Promise<void>,
 ): readonly AgentApproval[] {
   const answer = messages.findLast(({ role, parts }) => role === 'assistant' && parts.length);
   return (answer?.parts ?? []).flatMap((part) => {
@@ -45,9 +45,9 @@ export function approvalsIn(
       toolName: getToolName(part),
       input: part.input,
       reason: requestReason,
-      approve: () => chat.decide({ id, approved: true }),
-      deny: (reason) => chat.decide({ id, approved: false, reason }),
-      edit: (input) => chat.decide({ id, approved: true, input }),
+      approve: () => decide({ id, approved: true }),
+      deny: (reason) => decide({ id, approved: false, reason }),
+      edit: (input) => decide({ id, approved: true, input }),
     };
   });
 }

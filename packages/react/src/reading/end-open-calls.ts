@@ -5,17 +5,23 @@ import {
   type UIMessagePart,
 } from '@isoloop/core/stream';
 
+/** Returns the messages with an answer that was stopped last, as the log has it. */
+export function endOpenCalls(messages: readonly UIMessage[]): readonly UIMessage[] {
+  const answer = messages.at(-1);
+  if (answer?.role !== 'assistant') return messages;
+  const parts = endedParts(answer.parts);
+  return [...messages.slice(0, -1), ...(parts.length ? [{ ...answer, parts }] : [])];
+}
+
 /**
- * Returns an answer that was stopped, as the log has it. Texts no longer grow, and calls without a
- * result were interrupted. The log has no call whose input is incomplete, and no step without
- * content. Returns `undefined` if nothing is left.
+ * Returns the parts of an answer that was stopped. Texts no longer grow, and calls without a result
+ * were interrupted. The log has no call whose input is incomplete, and no step without content.
  */
-export function endOpenCalls(message: UIMessage): UIMessage | undefined {
-  const keptParts = message.parts.filter((part) => !isIncomplete(part)).map(endedPart);
-  const parts = keptParts.filter(
+function endedParts(parts: readonly UIMessagePart[]): UIMessagePart[] {
+  const keptParts = parts.filter((part) => !isIncomplete(part)).map(endedPart);
+  return keptParts.filter(
     (part, index) => part.type !== 'step-start' || !isEmptyStep(keptParts, index),
   );
-  return parts.length ? { ...message, parts } : undefined;
 }
 
 /** Returns whether a step has no content. */
