@@ -73,11 +73,12 @@ function linkChat(
   return {
     async send({ trigger, messages, messageId }, signal) {
       const sentMessages = latestMessages(messages, messageId);
-      return client.chat({ trigger, messages: sentMessages, messageId, ...format }, signal).batches;
+      return client.begin('chat', { trigger, messages: sentMessages, messageId, ...format }, signal)
+        .batches;
     },
     async reconnect(signal) {
       const request = { trigger: 'resume-stream', messages: [], ...format } as const;
-      const { batches } = client.chat(request, signal);
+      const { batches } = client.begin('chat', request, signal);
       const { done, value } = await batches.next();
       return done ? undefined : withFirst(value, batches);
     },

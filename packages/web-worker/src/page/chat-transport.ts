@@ -44,7 +44,7 @@ export interface WorkerChatTransport {
 }
 
 export function workerChatTransport(
-  chat: SessionClient['chat'],
+  begin: SessionClient['begin'],
   { events = false }: WorkerChatTransportOptions = {},
 ): WorkerChatTransport {
   // `typedTransport()` gives tool parts their types.
@@ -55,12 +55,12 @@ export function workerChatTransport(
       // Vue and Svelte wrap messages in proxies, which cannot be posted.
       const plainMessages = JSON.parse(JSON.stringify(latestMessages(messages))) as typeof messages;
       return chunkStream(
-        chat({ trigger, messages: plainMessages, messageId, events, typed }, abortSignal),
+        begin('chat', { trigger, messages: plainMessages, messageId, events, typed }, abortSignal),
       );
     },
     async reconnectToStream({ abortSignal } = {}) {
       const request = { trigger: 'resume-stream', messages: [], events, typed } as const;
-      const run = chat(request, abortSignal);
+      const run = begin('chat', request, abortSignal);
       const firstRead = await run.batches.next();
       return firstRead.done ? null : chunkStream(run, firstRead);
     },

@@ -131,7 +131,7 @@ export function createRemoteAgent(
   worker: Worker | SharedWorker,
   { sessionId, agent: agentName }: Pick<ConnectOptions, 'sessionId' | 'agent'>,
 ): RemoteAgent {
-  const { ask, begin, chat, abort, close } = sessionClient(link);
+  const { ask, begin, abort, close } = sessionClient(link);
   const beginCall = (
     kind: 'call' | 'stream',
     input?: AgentInput,
@@ -181,7 +181,7 @@ export function createRemoteAgent(
     messages: () => ask('messages'),
     uiMessages: () => ask('uiMessages'),
     clear: () => ask('clear'),
-    chatTransport: (options) => workerChatTransport(chat, options),
+    chatTransport: (options) => workerChatTransport(begin, options),
     close: () => close(),
     terminate() {
       close('The worker is terminated.');

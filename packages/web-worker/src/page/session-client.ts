@@ -1,7 +1,7 @@
 import { AgentError, type AgentEvent, type AgentResult } from '@isoloop/core';
 import type { UiChunk } from '@isoloop/core/stream';
 import { releaseProxy, transfer, wrap, type Remote } from 'comlink';
-import { unpackEvents } from '../wire/wire-events.ts';
+import { unpackEvents, type WireEvent } from '../wire/wire-events.ts';
 import {
   boundaryError,
   fromOutcome,
@@ -13,14 +13,16 @@ import {
 } from '../wire/protocol.ts';
 import { unreadable, type WorkerLink } from './worker-link.ts';
 
-/** Methods of the API that begin a run and send its events. */
-type EventRun = 'call' | 'stream' | 'watch';
+/** Methods of the API that begin a run. `chat` sends chunks, the others send events. */
+type RunKind = 'call' | 'stream' | 'watch' | 'chat';
 
 /** What the page sends with a request for a run. The client adds the other fields. */
-type RunRequestOf<K extends EventRun | 'chat'> = Omit<
-  Parameters<SessionApi[K]>[0],
-  'id' | 'aborted'
->;
+type RunRequestOf<K extends RunKind> = Omit<Parameters<SessionApi[K]>[0], 'id' | 'aborted'>;
+
+type ItemOf<K extends RunKind> = K extends 'chat' ? UiChunk : AgentEvent;
+
+/** What the worker sends. Only events are packed. */
+type SentMessage = RunMessage<UiChunk | WireEvent>;
 
 /** Methods of the API that return a value. */
 type ValueMethod = 'pending' | 'interrupt' | 'messages' | 'uiMessages' | 'clear';
@@ -31,7 +33,7 @@ type Begin = (request: object, port: MessagePort) => Promise<void>;
 
 /** Run in the worker. */
 export interface RemoteRun<T> {
-  /** Batches of the run's events. The first read starts the run. */
+  /** Batches of the run's events or chunks. The first read starts the run. */
   readonly batches: AsyncGenerator<readonly T[], AgentResult>;
   readonly abort: () => void;
 }
@@ -40,14 +42,12 @@ export interface RemoteRun<T> {
 export interface SessionClient {
   /** Calls a method of the API. */
   readonly ask: <T>(method: ValueMethod, input?: unknown) => Promise<T>;
-  /** Requests a run, which sends its events over a port of its own. */
-  readonly begin: <K extends EventRun>(
+  /** Requests a run, which sends its events or chunks over a port of its own. */
+  readonly begin: <K extends RunKind>(
     kind: K,
     request: RunRequestOf<K>,
     signal?: AbortSignal,
-  ) => RemoteRun<AgentEvent>;
-  /** Requests an answer of a chat, which sends its chunks over a port of its own. */
-  readonly chat: (request: RunRequestOf<'chat'>, signal?: AbortSignal) => RemoteRun<UiChunk>;
+  ) => RemoteRun<ItemOf<K>>;
   /**
    * Aborts a run, or all runs of the connection. `isUnread`: no event of the run has arrived yet.
    */
@@ -61,7 +61,6 @@ export function sessionClient(link: WorkerLink): SessionClient {
   const abort: SessionClient['abort'] = (id, isUnread) => {
     if (!connection.signal.aborted) remote.abort(id, isUnread).catch(() => {});
   };
-  const begin = runsOf(link, remote, abort);
   return {
     ask: <T>(method: ValueMethod, input?: unknown) => {
       const answer = new Promise<T>((resolve, reject) => {
@@ -77,27 +76,13 @@ export function sessionClient(link: WorkerLink): SessionClient {
       answer.catch(() => {});
       return answer;
     },
-    begin: (kind, request, signal) => begin({ kind, request, signal, decode: unpackEvents }),
-    chat: (request, signal) => begin({ kind: 'chat', request, signal, decode: asSent }),
+    begin: runsOf(link, remote, abort),
     abort,
     close(reason = 'The connection is closed.') {
       if (!connection.signal.aborted) remote[releaseProxy]();
       connection.abort(new AgentError('WORKER_TERMINATED', reason));
     },
   };
-}
-
-interface RunStart<Item, T> {
-  readonly kind: EventRun | 'chat';
-  readonly request: object;
-  readonly signal: AbortSignal | undefined;
-  /** Converts the items that the worker has sent. */
-  readonly decode: (items: readonly Item[]) => readonly T[];
-}
-
-/** The chunks of a chat are sent as they are. */
-function asSent(chunks: readonly UiChunk[]): readonly UiChunk[] {
-  return chunks;
 }
 
 /**
@@ -108,9 +93,9 @@ function runsOf(
   { connection, pending }: WorkerLink,
   remote: Remote<SessionApi>,
   abort: SessionClient['abort'],
-): <Item, T>(start: RunStart<Item, T>) => RemoteRun<T> {
+): SessionClient['begin'] {
   let lastId = 0;
-  return <Item, T>({ kind, request, signal, decode }: RunStart<Item, T>) => {
+  return <K extends RunKind>(kind: K, request: RunRequestOf<K>, signal?: AbortSignal) => {
     const id = ++lastId;
     let isOver = false;
     let itemCount = 0;
@@ -118,21 +103,18 @@ function runsOf(
       if (!isOver) abort(id, !itemCount);
       isOver = true;
     };
-    async function* readBatches(): AsyncGenerator<readonly T[], AgentResult> {
+    async function* readBatches(): AsyncGenerator<readonly ItemOf<K>[], AgentResult> {
       connection.signal.throwIfAborted();
-      const messages: RunMessage<Item>[] = [];
+      const messages: SentMessage[] = [];
       let wake = (): void => {};
-      const receive = ({ data }: { readonly data: RunMessage<Item> }): void => {
+      const receive = ({ data }: { readonly data: SentMessage }): void => {
         messages.push(data);
         wake();
       };
-      const fail = (error: unknown): void =>
-        receive({ data: { type: 'end', outcome: { ok: false, error: boundaryError(error) } } });
+      const fail = (error: unknown): void => receive({ data: failedEnd(error) });
       const { port1, port2 } = new MessageChannel();
       port1.addEventListener('message', receive);
-      port1.addEventListener('messageerror', () =>
-        fail(new AgentError('WORKER_FAILED', unreadable)),
-      );
+      port1.addEventListener('messageerror', () => fail(unreadableError()));
       port1.start();
       pending.add(fail);
       signal?.addEventListener('abort', stop);
@@ -148,9 +130,11 @@ function runsOf(
             isOver = message.outcome.ok;
             return fromOutcome(message.outcome);
           }
-          itemCount += message.items.length;
-          if (message.items.length) yield decode(message.items);
-          credits += message.reads;
+          const { items, reads } = message;
+          itemCount += items.length;
+          const batch = kind === 'chat' ? items : unpackEvents(items as readonly WireEvent[]);
+          if (batch.length) yield batch as readonly ItemOf<K>[];
+          credits += reads;
           // Grants many credits at once, and before the worker has used all others.
           if (credits < initialCredits / 2) continue;
           port1.postMessage({ credits } satisfies CreditMessage);
@@ -165,4 +149,13 @@ function runsOf(
     }
     return { batches: readBatches(), abort: stop };
   };
+}
+
+/** Returns the last message of a run that has failed on the page. */
+function failedEnd(error: unknown): SentMessage {
+  return { type: 'end', outcome: { ok: false, error: boundaryError(error) } };
+}
+
+function unreadableError(): AgentError {
+  return new AgentError('WORKER_FAILED', unreadable);
 }
