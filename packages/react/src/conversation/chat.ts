@@ -7,20 +7,9 @@ import {
 } from '@isoloop/core/stream';
 import type { AgentLink, AnswerBatches, AnswerRequest, RequestOptions } from '@isoloop/core/host';
 import { toUserMessage, type MessageInput } from '../queue/message-input.ts';
-import {
-  isDecided,
-  isRefusedDecision,
-  withOpenApprovals,
-  withResponse,
-  type ApprovalResponse,
-} from '../reading/agent-approvals.ts';
+import { isDecided, isRefusedDecision, withOpenApprovals } from '../reading/agent-approvals.ts';
 import { AnswerReader } from '../reading/answer-reader.ts';
-import {
-  withChangedCall,
-  withOutput,
-  type CallOutput,
-  type ChangeCall,
-} from '../reading/call-parts.ts';
+import { withChangedCall, type ChangeCall } from '../reading/call-parts.ts';
 import { endOpenCalls } from '../reading/end-open-calls.ts';
 import { keepEqual, withEarlierCall, withMessage, withRefusal } from '../reading/shown-messages.ts';
 import { isLost } from '../source/lost-connection.ts';
@@ -177,22 +166,10 @@ export class Chat {
   }
 
   /**
-   * Decides about an approval request. Then sends the decision. Throws `INVALID_DECISION` for edited
-   * arguments without a JSON form.
+   * Shows a decision about a tool call, or its result. Then sends a decision, and sends a result if
+   * a component says so. Throws what `change` throws.
    */
-  decide(response: ApprovalResponse, options?: RequestOptions): void {
-    this.#changeCall((part) => withResponse(part, response), options);
-  }
-
-  /**
-   * Adds the result of a tool call. Then sends it if a component says so. Throws `INVALID_INPUT` for
-   * a result without a JSON form.
-   */
-  addOutput(output: CallOutput, options?: RequestOptions): void {
-    this.#changeCall((part) => withOutput(part, output), options);
-  }
-
-  #changeCall(change: ChangeCall, options?: RequestOptions): void {
+  changeCall(change: ChangeCall, options?: RequestOptions): void {
     const { messages } = this.state;
     const nextMessages = messages.map((message) => withChangedCall(message, change));
     const changedMessage = nextMessages.find((message, index) => message !== messages[index]);
@@ -244,7 +221,11 @@ export class Chat {
   async #read(request: ChatRequest, signal: AbortSignal): Promise<boolean> {
     let error: Error | undefined;
     try {
-      const batches = await this.#open(request, signal);
+      const opening =
+        request.trigger === 'resume-stream'
+          ? this.#resume(request, signal)
+          : this.#send(request, signal);
+      const batches = await opening;
       // After an abort, a worker still says how the turn has ended.
       for await (const batch of batches ?? []) this.#take(batch);
     } catch (thrown) {
@@ -257,9 +238,8 @@ export class Chat {
     return this.#finish(error, signal);
   }
 
-  async #open(request: ChatRequest, signal: AbortSignal): Promise<AnswerBatches | undefined> {
-    if (request.trigger !== 'resume-stream') return this.#send(request, signal);
-    const batches = await request.open(signal);
+  async #resume({ open }: ResumeRequest, signal: AbortSignal): Promise<AnswerBatches | undefined> {
+    const batches = await open(signal);
     if (batches && !signal.aborted) this.#expect(batches.continued);
     return batches;
   }

@@ -1,6 +1,7 @@
 import type { RequestOptions } from '@isoloop/core/host';
 import type { AgentChat } from '../conversation/agent-chat.ts';
-import type { ApprovalResponse } from '../reading/agent-approvals.ts';
+import { withResponse, type ApprovalResponse } from '../reading/agent-approvals.ts';
+import { withOutput } from '../reading/call-parts.ts';
 import type { AgentChatHelpers } from './use-agent-chat.ts';
 
 /** Methods of the hook that belong to the conversation, and so stay the same in each render. */
@@ -16,7 +17,11 @@ export interface ChatActions extends Pick<
   | 'setMessages'
   | 'addToolOutput'
   | 'addToolApprovalResponse'
-> {}
+> {
+  addToolApprovalResponse(
+    decision: ApprovalResponse & { readonly options?: RequestOptions | undefined },
+  ): Promise<void>;
+}
 
 /** Returns the methods. Their failures become `error` of the hook. */
 export function chatActions(conversation: AgentChat): ChatActions {
@@ -50,20 +55,12 @@ export function chatActions(conversation: AgentChat): ChatActions {
     addToolOutput: ({ options, ...output }) =>
       conversation.attempt(async () => {
         await gate.whenLoaded;
-        chat.addOutput(output, options);
+        chat.changeCall((part) => withOutput(part, output), options);
       }),
-    addToolApprovalResponse: ({ options, ...response }) => decide(conversation, response, options),
+    addToolApprovalResponse: ({ options, ...response }) =>
+      conversation.attempt(async () => {
+        await gate.whenLoaded;
+        chat.changeCall((part) => withResponse(part, response), options);
+      }),
   };
-}
-
-/** Decides about an approval request. Resolves when the page shows it. */
-export function decide(
-  conversation: AgentChat,
-  response: ApprovalResponse,
-  options?: RequestOptions,
-): Promise<void> {
-  return conversation.attempt(async () => {
-    await conversation.gate.whenLoaded;
-    conversation.chat.decide(response, options);
-  });
 }

@@ -20,7 +20,7 @@ import { isEndpoint, type AgentSource } from '../source/agent-source.ts';
 import { approvalsIn, type AgentApproval } from '../reading/agent-approvals.ts';
 import type { ChatStatus } from '../conversation/chat.ts';
 import { sessionActions, type AgentSessions } from './agent-sessions.ts';
-import { chatActions, decide } from './chat-actions.ts';
+import { chatActions } from './chat-actions.ts';
 import type { ChatHandlers } from '../conversation/chat-handlers.ts';
 import type { MessageInput } from '../queue/message-input.ts';
 import { openChat, type OpenChat } from '../conversation/open-chats.ts';
@@ -179,9 +179,10 @@ export function useAgentChat<Source = unknown>(
   const status = phase === 'idle' ? chat.status : phase;
   const isBusy = !['loading', 'ready', 'error'].includes(status);
   const actions = useMemo(() => chatActions(conversation), [conversation]);
+  const { addToolApprovalResponse: decide } = actions;
   const approvals = useMemo(
-    () => (isBusy ? [] : approvalsIn(chat.messages, (response) => decide(conversation, response))),
-    [chat.messages, isBusy, conversation],
+    () => (isBusy ? [] : approvalsIn(chat.messages, decide)),
+    [chat.messages, isBusy, decide],
   );
   return {
     ...actions,

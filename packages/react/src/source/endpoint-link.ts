@@ -80,14 +80,22 @@ class EndpointLink implements AgentLink {
     const answer = await this.#message.ask(() => this.#routes.ask(this.#api, sent), signal);
     this.#checkUser();
     const canRejoin = answer.headers.has('x-isoloop-rejoin');
-    const batches = answerBatches(answer);
     const onEnd = (isShared: boolean): void => this.#tell(isShared);
-    const shared = this.#shared;
+    if (!this.#shared) {
+      onEnd(false);
+      return answerBatches(answer, () => onEnd(false));
+    }
+    const batches = answerBatches(answer);
     const replaces = replacesOthers(request);
-    if (shared)
-      return shared.read({ batches, signal, connection, canRejoin, messages, replaces, onEnd });
-    onEnd(false);
-    return readAlone(batches, () => onEnd(false));
+    return this.#shared.read({
+      batches,
+      signal,
+      connection,
+      canRejoin,
+      messages,
+      replaces,
+      onEnd,
+    });
   }
 
   async reconnect(signal: AbortSignal): Promise<AnswerBatches | undefined> {
@@ -221,11 +229,6 @@ function upTo({ question }: AnswerStart, history: readonly UIMessage[]): readonl
 function replacesOthers({ trigger, messages, messageId }: AnswerRequest): boolean {
   if (trigger === 'regenerate-message') return true;
   return messageId !== undefined && messages.at(-1)?.role === 'user';
-}
-
-async function* readAlone(batches: AnswerBatches, onEnd: () => void): AnswerBatches {
-  yield* batches;
-  onEnd();
 }
 
 /** Returns what the endpoint needs of a request. It has the other messages. */

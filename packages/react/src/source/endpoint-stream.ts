@@ -3,8 +3,11 @@ import { SseParser } from '@isoloop/core/model';
 import type { UiChunk } from '@isoloop/core/stream';
 import { onWake } from '../shared/page-life.ts';
 
-/** Reads an event stream up to its `[DONE]`. Each piece of the network is a batch. */
-export async function* answerBatches({ body }: Response): AnswerBatches {
+/**
+ * Reads an event stream up to its `[DONE]`, and then calls `onEnd`. Each piece of the network is a
+ * batch.
+ */
+export async function* answerBatches({ body }: Response, onEnd?: () => void): AnswerBatches {
   const parser = new SseParser();
   const reader = body!.getReader();
   const reading = new AbortController();
@@ -20,6 +23,7 @@ export async function* answerBatches({ body }: Response): AnswerBatches {
         return isOpen ? (JSON.parse(data) as UiChunk) : [];
       });
     }
+    onEnd?.();
   } finally {
     reading.abort();
     reader.cancel().catch(() => {});
