@@ -10,7 +10,7 @@ export function watchRuns(): void {
   prototype.begin = function beginNoted(send) {
     note(this, {
       kind: 'run',
-      phrase: () => `a run (${this.options.name}, ${this.runId}, ${this.ending.stage})`,
+      phrase: () => `a run (${this.options.name}, ${this.info.runId}, ${this.halt.stage})`,
       origin: captureOrigin(),
     });
     begin.call(this, send);

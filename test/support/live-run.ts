@@ -9,7 +9,7 @@ import type {
 import type { AgentHook, Middleware } from '../../packages/core/src/agent/middleware.ts';
 import { LiveRun } from '../../packages/core/src/agent/run/live-run.ts';
 import { runSetup } from '../../packages/core/src/agent/run/run-setup.ts';
-import { RunObject } from '../../packages/core/src/agent/seam/run-object.ts';
+import { seam } from '../../packages/core/src/agent/seam/seam.ts';
 import { withDefaults } from '../../packages/core/src/agent/use-list.ts';
 import { InMemoryMemory } from '../../packages/core/src/memory/in-memory-memory.ts';
 import { logMemoryOf, type ExtendedMemory } from '../../packages/core/src/memory/memory.ts';
@@ -29,7 +29,7 @@ export interface LiveRunOptions extends Partial<Omit<KernelOptions, 'use' | 'too
 
 /** A run that has begun, and what its readers got. */
 export interface TestedRun {
-  readonly run: LiveRun;
+  readonly live: LiveRun;
   readonly model: ScriptedModel;
   readonly status: AgentStatus;
   readonly events: AgentEvent[];
@@ -63,19 +63,19 @@ export function liveRun(options: LiveRunOptions = {}): TestedRun {
     unwritten: new Set<Promise<unknown>>(),
   };
   const hooks = (): readonly AgentHook[] => use.filter(({ on }) => on);
-  const run = new LiveRun(runSetup(base, use), call, hooks, (live) => new RunObject(live));
+  const live = new LiveRun(runSetup(base, use), call, hooks, seam);
   const events: AgentEvent[] = [];
-  run.begin((batch) => {
+  live.begin((batch) => {
     events.push(...batch);
     return undefined;
   });
-  onTestFinished(() => run.end());
-  return { run, model, status, events, types: () => events.map(({ type }) => type) };
+  onTestFinished(() => live.end());
+  return { live, model, status, events, types: () => events.map(({ type }) => type) };
 }
 
 /** Opens the log of a run, and stores messages in it. */
-export async function openWith(run: LiveRun, ...messages: readonly Msg[]): Promise<void> {
-  await run.log.open();
-  run.log.markBegun();
-  await run.log.append(messages);
+export async function openWith(live: LiveRun, ...messages: readonly Msg[]): Promise<void> {
+  await live.log.open();
+  live.log.markBegun();
+  await live.log.append(messages);
 }

@@ -7,76 +7,78 @@ import { incompleteReason } from '../model/finish-reason.ts';
 import { loop } from './loop.ts';
 import { endStopped, finish, type RunOutcome } from './step/finish.ts';
 import { msSince } from '../wait/monotonic.ts';
-import { runWrapped } from './run/wrapped-step.ts';
 import type { RunInput } from './step/settle.ts';
 import type { LiveRun } from './run/live-run.ts';
+import type { RunSetup } from './run/run-setup.ts';
+import type { RunTotals } from './run/run-totals.ts';
+import type { StepParts } from './run/step-parts.ts';
 
 /** The parts of a run that its result tells of. */
-type ResultParts = Pick<LiveRun, 'author' | 'calls' | 'clock' | 'setup' | 'totals'>;
+interface ResultParts extends StepParts {
+  readonly setup: RunSetup;
+  readonly totals: RunTotals;
+}
 
 /**
  * Runs one agent call: sends `run-start`, runs the loop inside its wrappers, and sends `run-end`.
  * Sends `error` before `run-end` if the agent call fails. Without `input`, the call was refused:
  * the run sends its events, and stores nothing.
  */
-export async function runAgentCall(run: LiveRun, input?: RunInput): Promise<AgentResult> {
-  run.clock.timeout.resume();
+export async function runAgentCall(live: LiveRun, input?: RunInput): Promise<AgentResult> {
+  live.clock.timeout.resume();
   try {
-    return await sendEnd(run, await runToResult(run, input), false);
+    return await sendEnd(live, await runToResult(live, input), false);
   } catch (thrown) {
     const failure = AgentError.from(thrown);
     const error = failure.toJSON();
-    await run.log.writeEnd('error').catch(() => {});
-    run.ending.enterStage('over');
-    await run.outbox.tellLast(run.outbox.event('error', { error }), true);
-    const result = resultOf(run, { reason: 'error', error, message: run.totals.failureMessage });
-    const endResult = await sendEnd(run, result, true);
-    if (run.callOptions.throwOnError === false) return endResult;
+    await live.log.writeEnd('error').catch(() => {});
+    live.halt.enterStage('over');
+    await live.outbox.tellLast(live.outbox.event('error', { error }), true);
+    const result = resultOf(live, { reason: 'error', error, message: live.totals.failureMessage });
+    const endResult = await sendEnd(live, result, true);
+    if (live.callOptions.throwOnError === false) return endResult;
     throw failure;
   }
 }
 
 /** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
-async function runToResult(run: LiveRun, input?: RunInput): Promise<AgentResult> {
+async function runToResult(live: LiveRun, input?: RunInput): Promise<AgentResult> {
   if (input) {
-    run.status.runs += 1;
-    run.resumes = await resumedRun(run, input.sent);
+    live.status.runs += 1;
+    live.resumes = await resumedRun(live, input.sent);
   }
-  await run.outbox.emit('run-start', omitUndefined({ resumes: run.resumes }));
+  await live.outbox.emit('run-start', omitUndefined({ resumes: live.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
-  const isRefused = !input || 'error' in run.ending.halt || run.waits.abandoned;
-  if (isRefused) return endWith(run, await finish(run, await endStopped(run)));
+  const isRefused = !input || 'error' in live.halt.cause || live.waits.abandoned;
+  if (isRefused) return endWith(live, await finish(live, await endStopped(live)));
   // Each wrapper gets the result of an aborted run from its `next`.
-  const recover = (thrown: unknown): Promise<AgentResult> => endAborted(run, thrown);
+  const recover = (thrown: unknown): Promise<AgentResult> => endAborted(live, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.
   const inner = async (sent: ParsedInput): Promise<AgentResult> =>
-    endWith(run, await loop(run, sent === input.sent ? input : { sent }));
-  const result = await runWrapped(run, 'wrapRun', input.sent, inner, recover);
+    endWith(live, await loop(live, sent === input.sent ? input : { sent }));
+  const result = await live.wrappers.run('wrapRun', input.sent, inner, recover);
   // A wrapper may have answered without `next`, or may have failed the run after it.
-  await run.log.writeEnd(result.reason);
+  await live.log.writeEnd(result.reason);
   return result;
 }
 
 /** Returns the id of the run that the agent call resumes, if any. */
 async function resumedRun(
-  run: Pick<LiveRun, 'ending' | 'log' | 'status'>,
+  { setup, halt, log }: ResultParts,
   input: ParsedInput,
 ): Promise<string | undefined> {
   if (!input.messages.every(({ role }) => role === 'tool')) return undefined;
-  const { status } = run;
+  const { status } = setup;
   // Another process may have begun the run, so the state comes from the log. If this read fails,
   // the loop reports the failure.
-  if (!run.ending.aborted) await run.log.restore().catch(() => {});
+  if (!halt.aborted) await log.restore().catch(() => {});
   return status.openRunId ?? status.stoppedRunId;
 }
 
 /** Writes the end of the run to the log, and returns the result. */
-async function endWith(
-  run: ResultParts & Pick<LiveRun, 'log'>,
-  end: RunOutcome,
-): Promise<AgentResult> {
-  await run.log.writeEnd(end.reason);
-  return resultOf(run, end);
+async function endWith(live: ResultParts, end: RunOutcome): Promise<AgentResult> {
+  await live.log.writeEnd(end.reason);
+  return resultOf(live, end);
 }
 
 /**
@@ -84,20 +86,17 @@ async function endWith(
  * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown`
  * if it does not come from the abort.
  */
-async function endAborted(
-  run: ResultParts & Pick<LiveRun, 'ending' | 'log' | 'waits'>,
-  thrown: unknown,
-): Promise<AgentResult> {
-  if (!run.waits.isAbort(thrown)) throw thrown;
-  run.ending.enterStage('aborting');
-  if (run.ending.failure) throw run.ending.failure;
-  return endWith(run, { reason: 'aborted' });
+async function endAborted(live: ResultParts, thrown: unknown): Promise<AgentResult> {
+  if (!live.halt.isAbort(thrown)) throw thrown;
+  live.halt.enterStage('aborting');
+  if (live.halt.failure) throw live.halt.failure;
+  return endWith(live, { reason: 'aborted' });
 }
 
-function resultOf(run: ResultParts, end: RunOutcome): AgentResult {
-  const { message = run.author.createMessage('assistant', []) } = end;
+function resultOf(live: ResultParts, end: RunOutcome): AgentResult {
+  const { message = live.author.createMessage('assistant', []) } = end;
   const { reason, output, error, stoppedAt } = end;
-  const { usage, warnings, toolsUsed, iteration } = run.totals;
+  const { usage, warnings, toolsUsed, iteration } = live.totals;
   return {
     text: textOf(message),
     message,
@@ -111,35 +110,32 @@ function resultOf(run: ResultParts, end: RunOutcome): AgentResult {
     }),
     usage,
     toolsUsed: [...toolsUsed],
-    durationMs: msSince(run.clock.startedAt, run.clock.monotonicNow),
+    durationMs: msSince(live.clock.startedAt, live.clock.monotonicNow),
     iterations: iteration,
-    pending: run.calls.pending,
-    sessionVersion: run.setup.log?.sessionVersion ?? 0,
+    pending: live.calls.pending,
+    sessionVersion: live.setup.log?.sessionVersion ?? 0,
   } as AgentResult;
 }
 
 /** Sends `run-end`. Returns the result that readers see. */
 async function sendEnd(
-  run: Pick<LiveRun, 'log' | 'outbox' | 'runId' | 'status'>,
+  live: LiveRun,
   result: AgentResult,
   isFailure: boolean,
 ): Promise<AgentResult> {
-  const endEvent = await run.outbox.tellLast(run.outbox.event('run-end', { result }), isFailure);
-  keepEnd(run, result);
+  const endEvent = await live.outbox.tellLast(live.outbox.event('run-end', { result }), isFailure);
+  keepEnd(live, result);
   return endEvent.type === 'run-end' ? endEvent.result : result;
 }
 
 /** Keeps how a run ended, for the next agent call. */
-function keepEnd(
-  { runId, status, log }: Pick<LiveRun, 'log' | 'runId' | 'status'>,
-  { reason }: AgentResult,
-): void {
+function keepEnd({ info, status, log }: LiveRun, { reason }: AgentResult): void {
   const { conversation } = log;
   // A call that was refused or aborted before it began has not read the log.
   if (!conversation.messages[0]) return;
   const isStopped = reason === 'interrupted' || reason === 'aborted';
   const isOpen = reason === 'suspended' || reason === 'error' || conversation.openToolUses().length;
   status.interrupted = reason === 'interrupted';
-  status.stoppedRunId = isStopped ? runId : undefined;
+  status.stoppedRunId = isStopped ? info.runId : undefined;
   if (!isOpen) status.openRunId = undefined;
 }

@@ -44,7 +44,7 @@ import { runSetup, type RunSetup } from './run/run-setup.ts';
 import { otherCallNames } from './other-names.ts';
 import { systemMessages } from '../message/conversation/system-message.ts';
 import { LiveRun } from './run/live-run.ts';
-import { RunObject } from './seam/run-object.ts';
+import { seam } from './seam/seam.ts';
 import { flatList } from './use-list.ts';
 
 /**
@@ -157,8 +157,8 @@ export class Agent<const S extends ToolSource = ToolSource> {
    * request.
    */
   interrupt(request: string | Msg | InterruptRequest = {}): boolean {
-    const { run } = this.#line;
-    if (run) return run.interrupt(request);
+    const { live } = this.#line;
+    if (live) return live.interrupt(request);
     checkInterrupt(request, this.options);
     return false;
   }
@@ -211,7 +211,7 @@ export class Agent<const S extends ToolSource = ToolSource> {
 
   #setAdded(hooks: readonly AgentHook[]): void {
     this.#added = hooks;
-    this.#line.run?.hooks.refresh();
+    this.#line.live?.hooks.refresh();
   }
 
   /** Returns the options of an agent call as the kernel takes them. */
@@ -228,33 +228,33 @@ export class Agent<const S extends ToolSource = ToolSource> {
     const options = this.kernelOptions(callOptions);
     const setup = this.#setupFor(options);
     const hooks = (): readonly AgentHook[] => [...setup.use, ...this.#added].filter(({ on }) => on);
-    const run = new LiveRun(setup, options, hooks, (live) => new RunObject(live));
-    const sent = this.#checkedInput(agentInput, run);
+    const live = new LiveRun(setup, options, hooks, seam);
+    const sent = this.#checkedInput(agentInput, live);
     const onStart = isStreamed ? (): void => keepDriver(this, driver) : undefined;
     const driver: RunDriver = new RunDriver({
-      runId: run.runId,
+      runId: live.info.runId,
       detached: options.detached,
       shortenLog: eventLogShortener(),
-      run: () => this.#line.runInLine({ run, sent, driver, onStart }),
-      abort: () => run.ending.abort(),
+      run: () => this.#line.runInLine({ live, sent, driver, onStart }),
+      abort: () => live.halt.abort(),
     });
     // The end of an aborted run does not wait for a reader.
-    onAbort(run.ending.signal, () => queueMicrotask(() => driver.release()));
+    onAbort(live.halt.signal, () => queueMicrotask(() => driver.release()));
     if (isStreamed && options.detached) driver.start();
     return driver as RunDriver<T>;
   }
 
   /** Refuses the run if the input is invalid, or throws the error. */
-  #checkedInput(agentInput: AgentInput | undefined, run: LiveRun): ParsedInput {
+  #checkedInput(agentInput: AgentInput | undefined, live: LiveRun): ParsedInput {
     try {
       const input = parseInput(agentInput, this.options);
       checkNoOpenCalls(input.messages);
       if (input.decisions.length)
-        requireMiddleware(run.setup.use, decisionsMiddleware, 'A decision');
+        requireMiddleware(live.setup.use, decisionsMiddleware, 'A decision');
       return input;
     } catch (error) {
-      if (run.callOptions.throwOnError !== false) throw error;
-      run.ending.haltWith(error as AgentError);
+      if (live.callOptions.throwOnError !== false) throw error;
+      live.halt.haltWith(error as AgentError);
       return { messages: [], decisions: [] };
     }
   }

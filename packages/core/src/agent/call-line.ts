@@ -11,7 +11,7 @@ import { admitInput, type RunInput } from './step/settle.ts';
 
 /** An agent call that runs or waits for its turn. */
 export interface BegunCall extends RunInput {
-  readonly run: LiveRun;
+  readonly live: LiveRun;
   readonly driver: RunDriver;
   /** Called when the call is the running one. */
   readonly onStart: (() => void) | undefined;
@@ -34,8 +34,8 @@ export class CallLine {
   }
 
   /** The run of the call whose turn it is. */
-  get run(): LiveRun | undefined {
-    return this.#running?.run;
+  get live(): LiveRun | undefined {
+    return this.#running?.live;
   }
 
   get isBusy(): boolean {
@@ -63,24 +63,24 @@ export class CallLine {
    * running call if that one takes the input.
    */
   async runInLine(call: BegunCall): Promise<AgentResult> {
-    const { run, driver } = call;
-    run.begin((events) => driver.push(events));
+    const { live, driver } = call;
+    live.begin((events) => driver.push(events));
     try {
-      if (this.#refusal) run.ending.haltWith(this.#refusal);
-      const { failure } = run.ending;
-      if (failure && run.callOptions.throwOnError !== false) throw failure;
-      if (failure) return await this.#endRefused(run);
+      if (this.#refusal) live.halt.haltWith(this.#refusal);
+      const { failure } = live.halt;
+      if (failure && live.callOptions.throwOnError !== false) throw failure;
+      if (failure) return await this.#endRefused(live);
       const earlier = this.isBusy && Promise.allSettled(this.#results);
       this.#results.add(driver.result);
       const early = earlier && (await this.#waitInLine(call, earlier));
       if (early) return early;
       this.#running = call;
       // While the call waited, `addHook` did not reach it.
-      run.hooks.refresh();
+      live.hooks.refresh();
       call.onStart?.();
-      return await runAgentCall(run, call);
+      return await runAgentCall(live, call);
     } finally {
-      run.end();
+      live.end();
       this.#results.delete(driver.result);
       if (this.#running === call) this.#running = undefined;
     }
@@ -91,33 +91,33 @@ export class CallLine {
    * running call has taken its input, or it was refused or aborted.
    */
   async #waitInLine(call: BegunCall, earlier: Promise<unknown>): Promise<AgentResult | undefined> {
-    const { run, sent } = call;
-    const { callOptions: options } = run;
-    const { signal } = run.ending;
+    const { live, sent } = call;
+    const { callOptions: options } = live;
+    const { signal } = live.halt;
     const running = this.#running;
     try {
-      if (running?.run.ending.stage === 'running') {
+      if (running?.live.halt.stage === 'running') {
         const { result } = running.driver;
         const admit = (): Promise<ParsedInput> => {
-          call.admitted ??= markHandled(admitInput(run, sent));
+          call.admitted ??= markHandled(admitInput(live.wrappers, sent));
           return call.admitted;
         };
         const offer = { input: sent, options, signal, result, admit };
-        const joined = await running.run.inbox.join(offer, earlier);
+        const joined = await running.live.inbox.join(offer, earlier);
         if (joined) return joined;
       }
       await abortable(earlier, signal);
       return undefined;
     } catch (error) {
-      if (!run.ending.aborted) run.ending.haltWith(AgentError.from(error));
-      return this.#endRefused(run);
+      if (!live.halt.aborted) live.halt.haltWith(AgentError.from(error));
+      return this.#endRefused(live);
     }
   }
 
   /** Ends a call that was refused, or aborted while it waited. */
-  #endRefused(run: LiveRun): Promise<AgentResult> {
+  #endRefused(live: LiveRun): Promise<AgentResult> {
     // It takes no interrupts.
-    run.ending.enterStage('ending');
-    return runAgentCall(run);
+    live.halt.enterStage('finishing');
+    return runAgentCall(live);
   }
 }

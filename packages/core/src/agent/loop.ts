@@ -6,32 +6,28 @@ import { reason } from './step/reason.ts';
 import { settle, type RunInput } from './step/settle.ts';
 
 /** Runs one agent call: settle → reason → act → reason → … → finish. */
-export async function loop(run: LiveRun, input: RunInput): Promise<RunOutcome> {
+export async function loop(live: LiveRun, input: RunInput): Promise<RunOutcome> {
   let next: Next;
   try {
-    next = await settle(run, input);
+    next = await settle(live, input);
     while (!isEnding(next)) {
-      await beginStep(run);
-      if (next.to === 'model') next = await reason(run, next.mustAsk);
-      else next = await act(run);
+      await beginStep(live);
+      if (next.to === 'model') next = await reason(live, next.mustAsk);
+      else next = await act(live);
     }
   } catch (thrown) {
-    next = await endThrown(run, thrown);
+    next = await endThrown(live, thrown);
   }
-  return finish(run, next);
+  return finish(live, next);
 }
 
-/** Number of ticks of `run.clock` that a step of the loop counts for. */
+/** Number of ticks of `live.clock` that a step of the loop counts for. */
 const ticksOfStep = 25;
 
 /** Lets timers run before a step. Throws if the run was aborted. */
-async function beginStep({
-  clock,
-  ending,
-  log,
-}: Pick<LiveRun, 'clock' | 'ending' | 'log'>): Promise<void> {
+async function beginStep({ clock, halt, log }: LiveRun): Promise<void> {
   // A wrapper may ask for step after step, without its `next`.
-  ending.signal.throwIfAborted();
+  halt.signal.throwIfAborted();
   // A `wrapSettle` may have stored the input itself, without its `next`.
   log.markBegun();
   const pause = clock.tick(ticksOfStep);

@@ -34,7 +34,7 @@ function valuesBy<T>(keyOf: (live: LiveRun) => object, begin: (run: Run) => T) {
     const key = keyOf(live);
     let holder = values.get(key);
     if (!holder) {
-      holder = { value: begin(live.forMiddleware) };
+      holder = { value: begin(live.run) };
       values.set(key, holder);
     }
     return holder.value;

@@ -16,8 +16,8 @@ interface Handler {
 }
 
 export interface HookDispatcherOptions {
-  /** Second argument of each handler. */
-  readonly run: unknown;
+  /** Returns the second argument of each handler. */
+  readonly run: () => unknown;
   /** Effect of an exception in a hook without its own `onError`. */
   readonly onError: 'fail' | 'ignore';
   readonly waits: BoundedWaits;
@@ -130,7 +130,7 @@ export class HookDispatcher {
     const handling = { hook: name, hasEnded: false };
     const handlersEvent = withControls(event, handling, onControl);
     try {
-      const result = await handle.call(hook, handlersEvent, run);
+      const result = await handle.call(hook, handlersEvent, run());
       return result === handlersEvent ? undefined : result;
     } catch (error) {
       // The wrong use of a control is a bug in the program, so `ignore` does not apply.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../error/agent-error.ts';
-import { Halting } from './halt.ts';
+import { Halt } from './halt.ts';
 
 const error = (message: string): AgentError => new AgentError('CONFIGURATION', message);
 
@@ -11,10 +11,10 @@ const moves = {
   refuse: (halt) => halt.haltWith(error('refused')),
   abort: (halt) => halt.abort('gone'),
   fail: (halt) => halt.fail(error('failed')),
-} satisfies Record<string, (halt: Halting) => void>;
+} satisfies Record<string, (halt: Halt) => void>;
 
-function stateOf({ halt, stopped }: Halting): string | undefined {
-  return 'error' in halt ? halt.error.message : stopped;
+function stateOf({ cause, stopped }: Halt): string | undefined {
+  return 'error' in cause ? cause.error.message : stopped;
 }
 
 const names = Object.keys(moves) as (keyof typeof moves)[];
@@ -23,7 +23,7 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
   const won = names.map((first) => [
     first,
     ...names.map((second) => {
-      const halt = new Halting();
+      const halt = new Halt();
       moves[first](halt);
       moves[second](halt);
       return stateOf(halt);
@@ -42,7 +42,7 @@ test('of two reasons to end a run, the stronger one counts, and of equal ones th
 
 test('each reason to end a run aborts the signals of those who have to stop', () => {
   const aborted = names.map((name) => {
-    const halt = new Halting();
+    const halt = new Halt();
     moves[name](halt);
     const { signal, stopSignal, interruptSignal } = halt;
     const signals = { run: signal, stop: stopSignal, interrupt: interruptSignal };
@@ -60,11 +60,11 @@ test('each reason to end a run aborts the signals of those who have to stop', ()
 });
 
 test('the end of a run never moves back', () => {
-  const halt = new Halting();
+  const halt = new Halt();
   expect(halt.stage).toBe('running');
   halt.enterStage('aborting');
-  // The answer of an aborted run passes through `ending` late.
-  halt.enterStage('ending');
+  // The answer of an aborted run passes through `finishing` late.
+  halt.enterStage('finishing');
   expect(halt.stage).toBe('aborting');
   halt.enterStage('over');
   halt.enterStage('aborting');

@@ -1,11 +1,11 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, fieldOf } from '../error/agent-error.ts';
 import type { Msg } from '../message/msg.ts';
 
 /** Why a run ends before its answer. */
 export type HaltReason = 'aborted' | 'interrupted' | 'suspended';
 
 /** What ends a run before its answer. */
-export type Halt =
+export type HaltCause =
   | { readonly kind: 'none' | 'aborted' }
   /** At the next interrupt point, without an answer. The next agent call continues the run. */
   | { readonly kind: 'suspended' }
@@ -17,7 +17,7 @@ export type Halt =
 /**
  * What wins over what: a halt replaces those before it. Of two equal ones, the first one counts.
  */
-const halts: readonly Halt['kind'][] = [
+const halts: readonly HaltCause['kind'][] = [
   'none',
   'suspended',
   'interrupted',
@@ -29,13 +29,13 @@ const halts: readonly Halt['kind'][] = [
 /**
  * How far the end of a run has come:
  * - `running`: it takes interrupts, and more input.
- * - `ending`: it has its ending, so interrupts come too late.
+ * - `finishing`: it has its ending, so interrupts come too late.
  * - `aborting`: it only carries out an abort or a failure. Code that hangs no longer matters.
  * - `over`: the agent call has ended. What still runs can no longer change it.
  */
-export type Stage = 'running' | 'ending' | 'aborting' | 'over';
+export type Stage = 'running' | 'finishing' | 'aborting' | 'over';
 
-const stages: readonly Stage[] = ['running', 'ending', 'aborting', 'over'];
+const stages: readonly Stage[] = ['running', 'finishing', 'aborting', 'over'];
 
 /**
  * The part of a run that knows what ends it and how far its end has come, and tells others. Both
@@ -46,8 +46,8 @@ const stages: readonly Stage[] = ['running', 'ending', 'aborting', 'over'];
  * - `failure`: the error with which the agent call rejects.
  * - `stage`: whether others may still change how the run ends.
  */
-export class Halting {
-  #halt: Halt = { kind: 'none' };
+export class Halt {
+  #cause: HaltCause = { kind: 'none' };
   #stage: Stage = 'running';
   #aborted = false;
   readonly #abort: AbortController = new AbortController();
@@ -63,8 +63,8 @@ export class Halting {
    */
   readonly interruptSignal: AbortSignal = this.#interrupt.signal;
 
-  get halt(): Halt {
-    return this.#halt;
+  get cause(): HaltCause {
+    return this.#cause;
   }
 
   get stage(): Stage {
@@ -78,13 +78,13 @@ export class Halting {
 
   get stopped(): HaltReason | undefined {
     if (this.#aborted) return 'aborted';
-    const { kind } = this.#halt;
+    const { kind } = this.#cause;
     return kind === 'interrupted' || kind === 'suspended' ? kind : undefined;
   }
 
   /** The error to throw once the tool calls are closed. */
   get failure(): AgentError | undefined {
-    return this.#halt.kind === 'failed' ? this.#halt.error : undefined;
+    return this.#cause.kind === 'failed' ? this.#cause.error : undefined;
   }
 
   /** Moves the end of the run forward to this stage. */
@@ -93,7 +93,7 @@ export class Halting {
   }
 
   /** Ends the run in this way at its next interrupt point. */
-  stopWith(by: Extract<Halt, { readonly kind: 'suspended' | 'interrupted' }>): void {
+  stopWith(by: Extract<HaltCause, { readonly kind: 'suspended' | 'interrupted' }>): void {
     this.#haltBy(by);
     this.#stop.abort();
     if (this.stopped === 'interrupted') this.#interrupt.abort();
@@ -124,8 +124,27 @@ export class Halting {
     this.abort(failure);
   };
 
-  #haltBy(next: Halt): void {
-    if (halts.indexOf(next.kind) > halts.indexOf(this.#halt.kind)) this.#halt = next;
+  /** Throws `ABORTED` after the end of the run, so that code that still runs changes nothing. */
+  throwIfOver(): void {
+    if (this.#stage === 'over') throw new AgentError('ABORTED', 'The run has ended.');
+  }
+
+  /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
+  isAbort(thrown: unknown): boolean {
+    return this.#aborted && thrown === this.signal.reason;
+  }
+
+  /**
+   * Returns whether `thrown` comes from work that took `stopSignal`, after an interrupt or a pause.
+   * It is then no failure: the run ends as it was asked to.
+   */
+  isStop(thrown: unknown): boolean {
+    const { aborted, reason } = this.stopSignal;
+    return !this.#aborted && aborted && isCausedBy(thrown, reason);
+  }
+
+  #haltBy(next: HaltCause): void {
+    if (halts.indexOf(next.kind) > halts.indexOf(this.#cause.kind)) this.#cause = next;
   }
 }
 
@@ -133,4 +152,14 @@ export class Halting {
 export function isRejection(thrown: unknown): thrown is AgentError {
   if (!AgentError.is(thrown)) return false;
   return thrown.code === 'GUARD_REJECTED' || thrown.code === 'HOOK_REJECTED';
+}
+
+/** Returns whether an error is `cause`, or has it as its cause. */
+function isCausedBy(error: unknown, cause: unknown): boolean {
+  const seen = new Set<unknown>();
+  for (let one = error; !seen.has(one); one = fieldOf(one, 'cause')) {
+    if (one === cause) return true;
+    seen.add(one);
+  }
+  return false;
 }

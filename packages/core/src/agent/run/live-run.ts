@@ -8,15 +8,20 @@ import {
   type InterruptRequest,
 } from '../../event/interrupt-request.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ChatModel } from '../../model/chat-model.ts';
+import type { ChatModel, RunInfo } from '../../model/chat-model.ts';
 import { parentPath } from '../../tool/context-token.ts';
+import type { CallingRun } from '../../tool/execute-tool.ts';
 import { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
-import { Halting } from '../../wait/halt.ts';
+import { Halt } from '../../wait/halt.ts';
 import { requireMiddleware, runOptions } from '../check-agent-options.ts';
 import type { AgentSettings, KernelCallOptions } from '../kernel-options.ts';
 import type { AgentHook } from '../middleware.ts';
+import type { RunView } from '../seam/run-view.ts';
 import type { Run } from '../seam/run.ts';
+import { CallStates } from './call-states.ts';
+import { EventMapper } from './event-mapper.ts';
 import { Inbox, type InboxHandler } from './inbox.ts';
+import { LoggedConversation } from './logged-conversation.ts';
 import { MessageAuthor } from './message-author.ts';
 import { OpenCalls } from './open-calls.ts';
 import { Outbox, type SendEvents } from './outbox.ts';
@@ -24,23 +29,30 @@ import { RequestPrompt } from './request-prompt.ts';
 import { RunClock } from './run-clock.ts';
 import type { RunSetup } from './run-setup.ts';
 import { RunTotals } from './run-totals.ts';
-import { LoggedConversation } from './logged-conversation.ts';
+import type { StepParts } from './step-parts.ts';
 import { Toolbox } from './toolbox.ts';
+import { Wrappers } from './wrappers.ts';
 
 /**
- * One agent call: what it is made of, and its parts. The steps of the loop read and change the
- * parts. Middleware gets `forMiddleware`.
+ * Creates the objects that middleware gets. A parameter, because a run knows no step of the loop.
  */
-export class LiveRun {
+export interface Seam {
+  /** Returns the `run` of wrappers and hooks. */
+  readonly runOf: (live: LiveRun) => Run;
+  /** Returns the `run` of `mapEvent`. */
+  readonly viewOf: (live: LiveRun) => RunView;
+}
+
+/**
+ * One agent call: what it is made of, and its parts. The loop has the whole of it, and each step
+ * takes the parts that it needs. Middleware gets `run`.
+ */
+export class LiveRun implements StepParts {
   // What the run is made of.
   readonly setup: RunSetup;
   readonly callOptions: KernelCallOptions;
-  /** The options of the agent and of the agent call. */
   readonly options: AgentSettings;
-  readonly runId: string;
-  readonly sessionId: string;
-  readonly userId: string | undefined;
-  readonly agentPath: readonly string[];
+  readonly info: RunInfo;
   /** Id of the run that this run continues. */
   resumes: string | undefined;
   /** The model inside the wrappers of all middleware. */
@@ -48,58 +60,73 @@ export class LiveRun {
   readonly status: AgentStatus;
 
   // Its parts.
-  /** What ends the run, and how far its end has come. */
-  readonly ending: Halting = new Halting();
+  /** What stops the run, and how far its end has come. */
+  readonly halt: Halt;
   /** Waits for code that may never settle, such as hooks and stores. */
   readonly waits: BoundedWaits;
   readonly clock: RunClock;
+  readonly totals: RunTotals;
+  readonly tools: Toolbox;
+  readonly states: CallStates;
   readonly log: LoggedConversation;
   readonly calls: OpenCalls;
-  readonly tools: Toolbox;
   readonly prompt: RequestPrompt;
   readonly author: MessageAuthor;
-  readonly totals: RunTotals = new RunTotals();
-  readonly outbox: Outbox = new Outbox(this);
-  /** What others ask of this run. */
-  readonly inbox: Inbox = new Inbox();
-  /** The `run` that middleware and hooks get. */
-  readonly forMiddleware: Run;
   readonly hooks: HookDispatcher;
-  /** Whether `mapEvent` of a middleware runs now. */
-  isMapping = false;
+  readonly wrappers: Wrappers;
+  readonly outbox: Outbox;
+  /** What others ask of this run. */
+  readonly inbox: Inbox;
+  /** The `run` that wrappers and hooks get. */
+  readonly run: Run;
+  /** The run as its tools see it. */
+  readonly forTools: CallingRun;
 
   constructor(
     setup: RunSetup,
     callOptions: KernelCallOptions,
     hooks: () => readonly AgentHook[],
-    // A parameter, because a run knows no step of the loop.
-    runFor: (run: LiveRun) => Run,
+    seam: Seam,
   ) {
-    const { options } = setup;
+    const options = runOptions(setup.options, callOptions);
+    const runId = options.generateId();
+    checkId(runId, 'run id from generateId()', 'CONFIGURATION');
+    // Each part gets parts that exist. Only `run`, which controls all of them, comes later.
+    const run = (): Run => this.run;
+    const halt = new Halt();
+    const waits = new BoundedWaits(halt, setup.unwritten);
+    const clock = new RunClock(options, halt.fail);
+    const totals = new RunTotals();
+    const tools = new Toolbox({ setup, halt, waits }, callOptions.toolContext);
+    const info = infoOf(setup, runId, tools);
+    const states = new CallStates(setup);
+    const log = new LoggedConversation({ runId, setup, states, halt, waits });
+    const dispatcher = new HookDispatcher(hooks, { run, onError: options.onHookError, waits });
+    const mapper = new EventMapper(setup, runId, () => seam.viewOf(this));
     this.setup = setup;
     this.callOptions = callOptions;
-    this.status = setup.status;
+    this.options = options;
+    this.info = info;
     this.model = setup.model;
-    this.options = runOptions(options, callOptions);
-    this.runId = options.generateId();
-    checkId(this.runId, 'run id from generateId()', 'CONFIGURATION');
-    this.sessionId = setup.sessionId;
-    this.userId = options.userId;
-    this.waits = new BoundedWaits(this);
-    this.clock = new RunClock(options, this.ending.fail);
-    this.log = new LoggedConversation(this);
-    this.calls = new OpenCalls(this);
-    this.tools = new Toolbox(setup, callOptions.toolContext);
-    this.prompt = new RequestPrompt(setup, this.log);
-    this.author = new MessageAuthor(this.options, this.log);
-    const callerPath = (this.tools.context.get(parentPath) ?? []) as readonly string[];
-    this.agentPath = [...callerPath, options.name];
-    this.forMiddleware = runFor(this);
-    this.hooks = new HookDispatcher(hooks, {
-      run: this.forMiddleware,
-      onError: options.onHookError,
-      waits: this.waits,
-    });
+    this.status = setup.status;
+    this.halt = halt;
+    this.waits = waits;
+    this.clock = clock;
+    this.totals = totals;
+    this.tools = tools;
+    this.states = states;
+    this.log = log;
+    this.calls = new OpenCalls(log, states, tools);
+    this.prompt = new RequestPrompt(setup, log);
+    this.author = new MessageAuthor(options, log);
+    this.hooks = dispatcher;
+    this.wrappers = new Wrappers({ setup, states, halt, waits, run });
+    this.outbox = new Outbox({ info, totals, clock, log, halt, hooks: dispatcher, mapper });
+    this.inbox = new Inbox();
+    const { signal, interruptSignal } = halt;
+    const { interrupt } = this;
+    this.forTools = { ...info, signal, interruptSignal, interrupt, toolContext: tools.context };
+    this.run = seam.runOf(this);
   }
 
   /**
@@ -115,23 +142,23 @@ export class LiveRun {
 
   /** Ends the run. The caller's signal may live longer than many runs. */
   end(): void {
-    this.ending.enterStage('over');
+    this.halt.enterStage('over');
     // Its timer would outlive the run.
     this.clock.timeout.pause();
     this.log.keep();
     this.callOptions.signal?.removeEventListener('abort', this.#onAbort);
   }
 
-  readonly #onAbort = (): void => this.ending.abort(this.callOptions.signal?.reason);
+  readonly #onAbort = (): void => this.halt.abort(this.callOptions.signal?.reason);
 
   readonly interrupt = (input: string | Msg | InterruptRequest = {}): boolean => {
     const request = checkInterrupt(input, this.options);
-    if (this.ending.stage !== 'running') return false;
+    if (this.halt.stage !== 'running') return false;
     const offer = (handler: InboxHandler): boolean | undefined => handler.interrupt?.(request);
     const isTaken = this.inbox.offer(offer);
     if (isTaken !== undefined) return isTaken;
     if (request.mode === 'stop') {
-      this.ending.stopWith({ kind: 'interrupted', message: request.message });
+      this.halt.stopWith({ kind: 'interrupted', message: request.message });
     } else {
       requireMiddleware(this.setup.use, modesMiddleware, `interrupt({ mode: '${request.mode}' })`);
       this.inbox.keep((handler) => this.#offerLate(() => offer(handler)));
@@ -152,22 +179,10 @@ export class LiveRun {
     }
   }
 
-  /**
-   * Returns the run. Throws `CONFIGURATION` in `mapEvent`, for code without types: an event that
-   * `mapEvent` sends would come to it again, without end.
-   */
-  notMapping(): this {
-    if (this.isMapping) throw misconfigured('mapEvent() must not change the run.');
-    return this;
-  }
-
-  /**
-   * Returns the run for code of middleware that changes it. Throws `ABORTED` after its end, so that
-   * code that still runs changes nothing.
-   */
+  /** Returns the run for code of middleware that changes it. Throws `ABORTED` after its end. */
   alive(): this {
-    if (this.ending.stage === 'over') throw new AgentError('ABORTED', 'The run has ended.');
-    return this.notMapping();
+    this.halt.throwIfOver();
+    return this;
   }
 
   /**
@@ -175,8 +190,14 @@ export class LiveRun {
    * before the run has read its log, for code without types: the messages would be lost.
    */
   writing(): this {
-    this.alive();
+    this.halt.throwIfOver();
     if (this.log.isOpen) return this;
     throw misconfigured('The conversation can be changed from `wrapSettle` on, not before.');
   }
+}
+
+function infoOf({ sessionId, options }: RunSetup, runId: string, tools: Toolbox): RunInfo {
+  const { userId, name } = options;
+  const callerPath = (tools.context.get(parentPath) ?? []) as readonly string[];
+  return { runId, sessionId, userId, agentPath: [...callerPath, name] };
 }

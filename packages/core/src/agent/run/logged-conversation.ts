@@ -5,7 +5,10 @@ import type { ReplySlot } from '../../model/chat-model.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { Msg } from '../../message/msg.ts';
 import { Conversation } from '../../message/conversation/conversation.ts';
-import type { LiveRun } from './live-run.ts';
+import type { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
+import type { Halt } from '../../wait/halt.ts';
+import type { CallStates } from './call-states.ts';
+import type { RunSetup } from './run-setup.ts';
 
 /** A change of the conversation. Messages are replaced first, and appended last. */
 export interface LogEdit {
@@ -17,7 +20,13 @@ export interface LogEdit {
 }
 
 /** The parts of a run that its log needs. */
-type LogParts = Pick<LiveRun, 'calls' | 'ending' | 'runId' | 'setup' | 'status' | 'waits'>;
+interface LogParts {
+  readonly runId: string;
+  readonly setup: RunSetup;
+  readonly states: CallStates;
+  readonly halt: Halt;
+  readonly waits: BoundedWaits;
+}
 
 /** Everything that a run reads from the log of its session, and writes to it. */
 export class LoggedConversation {
@@ -29,7 +38,7 @@ export class LoggedConversation {
   isOpen = false;
   /** Work to do before the log gets the end of the run. */
   readonly beforeEnd: (() => Promise<void>)[] = [];
-  readonly #run: LogParts;
+  readonly #parts: LogParts;
   /** Settles once the agent has its state from the log. */
   #restoring: Promise<unknown> | undefined;
   /** Whether the end of the run was written, or failed to be. */
@@ -37,8 +46,8 @@ export class LoggedConversation {
   /** Copy of the session's values for code that runs after the end of the run. */
   #leftState: Record<string, JsonValue> | undefined;
 
-  constructor(run: LogParts) {
-    this.#run = run;
+  constructor(parts: LogParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -46,7 +55,7 @@ export class LoggedConversation {
    * the open tool calls of earlier runs stay open.
    */
   get hasBegun(): boolean {
-    return this.#run.status.openRunId === this.#run.runId;
+    return this.#parts.setup.status.openRunId === this.#parts.runId;
   }
 
   get messages(): readonly Msg[] {
@@ -60,8 +69,9 @@ export class LoggedConversation {
 
   /** The session's values. Code that still runs after the end of the run gets a copy. */
   get state(): Record<string, JsonValue> {
-    const { status, ending, waits } = this.#run;
-    const isLeft = ending.stage === 'over' && waits.abandoned;
+    const { setup, halt, waits } = this.#parts;
+    const { status } = setup;
+    const isLeft = halt.stage === 'over' && waits.abandoned;
     if (isLeft) this.#leftState ??= structuredClone(status.state);
     return this.#leftState ?? status.state;
   }
@@ -72,17 +82,17 @@ export class LoggedConversation {
    * and `log.restore` starts a new read in its place.
    */
   restore(): Promise<unknown> {
-    const { status, ending, waits, setup } = this.#run;
-    const { log, tools, unwritten } = setup;
+    const { halt, waits, setup } = this.#parts;
+    const { status, log, tools, unwritten } = setup;
     return (this.#restoring ??= waits.forRead(
-      Promise.all([log?.restore(status, tools, ending.signal), Promise.allSettled(unwritten)]),
+      Promise.all([log?.restore(status, tools, halt.signal), Promise.allSettled(unwritten)]),
     ));
   }
 
   /** Reads the messages of the log. */
   async open(): Promise<void> {
     await this.restore();
-    const { waits, setup } = this.#run;
+    const { waits, setup } = this.#parts;
     const { memory, keptConversation } = setup;
     this.conversation = keptConversation.take(await waits.forRead(memory.read()));
     this.isOpen = true;
@@ -90,20 +100,20 @@ export class LoggedConversation {
 
   /** Reads the messages again after a failed write, which the memory may have kept. */
   async reload(): Promise<void> {
-    const { waits, setup } = this.#run;
+    const { waits, setup } = this.#parts;
     const messages = await waits.forRead(setup.memory.read()).catch(() => this.messages);
     this.conversation.replace(messages);
   }
 
   /** Adds these notes to the log, after the note that the run begins. */
   async begin(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void> {
-    await this.note([{ kind: 'run-begin', runId: this.#run.runId }, ...notes], options);
+    await this.note([{ kind: 'run-begin', runId: this.#parts.runId }, ...notes], options);
     this.markBegun();
   }
 
   /** Says that the run has begun, for a run whose input a wrapper stored itself. */
   markBegun(): void {
-    this.#run.status.openRunId = this.#run.runId;
+    this.#parts.setup.status.openRunId = this.#parts.runId;
   }
 
   /** Appends messages to the log, then to the conversation. */
@@ -121,13 +131,13 @@ export class LoggedConversation {
     options?: WriteOptions,
   ): Promise<void> {
     const { conversation } = this;
-    const { runId, waits, setup, calls } = this.#run;
+    const { runId, waits, setup, states } = this.#parts;
     const { memory } = setup;
     for (const message of replace) {
       const before = conversation.find(message.id);
       if (before) {
         conversation.replace(this.messages.map((one) => (one === before ? message : one)));
-        calls.applyReplacement(before, message);
+        states.applyReplacement(before, message);
       }
       await waits.forWrite(replaceMessage(memory, message));
     }
@@ -139,20 +149,25 @@ export class LoggedConversation {
       const removed = remove.length ? this.messages.filter(({ id }) => remove.includes(id)) : [];
       if (removed[0]) conversation.replace(this.messages.filter((one) => !removed.includes(one)));
       conversation.add(added);
-      calls.applyMessages(removed, added);
+      states.applyMessages(removed, added);
     });
   }
 
   /** Adds notes to the log and applies them to the states of the open tool calls. */
   note(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void> {
-    const { calls, waits, setup } = this.#run;
-    calls.applyNotes(notes);
+    this.#parts.states.applyNotes(notes);
+    return this.noteOnly(notes, options);
+  }
+
+  /** Adds notes to the log, and does not apply them to the states. */
+  noteOnly(notes: readonly LogNote[], options?: { readonly write?: boolean }): Promise<void> {
+    const { waits, setup } = this.#parts;
     return waits.forWrite(setup.log?.note(notes, options));
   }
 
   /** Returns the slot for the state of the next reply, if the memory stores such states. */
   replySlot(): ReplySlot | undefined {
-    const { waits, setup } = this.#run;
+    const { waits, setup } = this.#parts;
     return setup.log?.replies?.slotAfter(this.messages.at(-1)?.id ?? '', waits);
   }
 
@@ -161,8 +176,8 @@ export class LoggedConversation {
    * failure, because its end then has the reason `error`.
    */
   async writeEnd(reason: string): Promise<void> {
-    const { runId, status, ending, setup, waits } = this.#run;
-    if (ending.failure && reason !== 'error') throw ending.failure;
+    const { runId, halt, setup, waits } = this.#parts;
+    if (halt.failure && reason !== 'error') throw halt.failure;
     if (this.#isClosed) return;
     // The work may store something, so it gets the time of a store. If it fails, so does the run.
     let failure: unknown;
@@ -174,11 +189,11 @@ export class LoggedConversation {
     this.beforeEnd.length = 0;
     if (failure) throw failure;
     this.#isClosed = true;
-    await waits.forWrite(setup.memory.flush?.({ runId, reason, calls: status.calls }));
+    await waits.forWrite(setup.memory.flush?.({ runId, reason, calls: setup.status.calls }));
   }
 
   /** Keeps the conversation for the next run. */
   keep(): void {
-    this.#run.setup.keptConversation.keep(this.conversation);
+    this.#parts.setup.keptConversation.keep(this.conversation);
   }
 }

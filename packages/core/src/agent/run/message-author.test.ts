@@ -7,8 +7,8 @@ const idsIn = ({ content }: Msg): readonly string[] =>
   content.flatMap((block) => (block.type === 'tool_use' ? block.id : []));
 
 test("messages have the agent's name, clock and ids, and user messages the origin `program`", () => {
-  const { author, runId } = liveRun({ now: () => 1000 }).run;
-  expect(runId).toBe('id1');
+  const { author, info } = liveRun({ now: () => 1000 }).live;
+  expect(info.runId).toBe('id1');
   expect(author.createMessage('assistant', 'Hi.')).toMatchObject({
     id: 'id2',
     name: 'a',
@@ -20,7 +20,7 @@ test("messages have the agent's name, clock and ids, and user messages the origi
 });
 
 test('asReply() gives the name of the agent, but keeps that of another assistant', () => {
-  const { author } = liveRun().run;
+  const { author } = liveRun().live;
   const named = { ...assistantMessage('Hi.'), name: 'b' };
   expect(author.asReply(named)).toEqual(named);
   expect(author.asReply({ ...userMessage('Hi.'), name: 'Ann' })).toMatchObject({
@@ -30,27 +30,27 @@ test('asReply() gives the name of the agent, but keeps that of another assistant
 });
 
 test('asNewReply() gives new ids only in place of those that the log has', async () => {
-  const { run } = liveRun();
+  const { live } = liveRun();
   const reply = { ...assistantMessage([call]), id: 'reply' };
-  expect(run.author.asNewReply(reply)).toMatchObject({ id: 'reply', content: [call] });
-  await openWith(run, reply);
-  const copy = run.author.asNewReply(reply);
+  expect(live.author.asNewReply(reply)).toMatchObject({ id: 'reply', content: [call] });
+  await openWith(live, reply);
+  const copy = live.author.asNewReply(reply);
   expect(copy.id).not.toBe('reply');
   expect(idsIn(copy)).not.toContain('call');
 });
 
 test('asChanged() keeps the id and the tool calls of a stored message, and their order after the text', async () => {
-  const { run } = liveRun();
+  const { live } = liveRun();
   const original = { ...assistantMessage([call]), id: 'reply' };
-  await openWith(run, original);
+  await openWith(live, original);
   const other = { ...call, id: 'other' };
   const text = { type: 'text', text: 'I pay.' } as const;
-  const changed = run.author.asChanged({ ...assistantMessage([other, text]), id: 'x' }, original);
+  const changed = live.author.asChanged({ ...assistantMessage([other, text]), id: 'x' }, original);
   expect(changed).toMatchObject({ id: 'reply', content: [text, call] });
 });
 
 test('asChanged() takes everything of a message whose original is not stored', () => {
-  const { author } = liveRun().run;
+  const { author } = liveRun().live;
   const changed = { ...assistantMessage([call]), id: 'x' };
   expect(author.asChanged(changed, assistantMessage('Hi.'))).toMatchObject({
     id: 'x',

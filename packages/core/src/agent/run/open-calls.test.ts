@@ -9,13 +9,13 @@ const callOf = (id: string): ToolUse => ({ type: 'tool_use', id, name: 'pay', in
 const [one, two] = [callOf('one'), callOf('two')];
 
 test('the messages say which calls are open, in the order of the calls', async () => {
-  const { run } = liveRun();
-  await openWith(run, assistantMessage([one, two]));
-  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['one', 'two']);
-  await run.log.append([toolMessage(errorResult(one, 'no'))]);
-  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['two']);
-  expect(run.calls.isOpen(one)).toBe(false);
-  expect(run.calls.stateOf(one)).toBeUndefined();
+  const { live } = liveRun();
+  await openWith(live, assistantMessage([one, two]));
+  expect(live.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['one', 'two']);
+  await live.log.append([toolMessage(errorResult(one, 'no'))]);
+  expect(live.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['two']);
+  expect(live.calls.isOpen(one)).toBe(false);
+  expect(live.calls.stateOf(one)).toBeUndefined();
 });
 
 test.each([
@@ -25,32 +25,32 @@ test.each([
   'a call without a note %s if the memory says `%s`',
   async (_what, unnotedCalls, started) => {
     const memory = new InMemoryMemory([assistantMessage([one])], { unnotedCalls });
-    const { run } = liveRun({ memory });
-    await run.log.open();
-    expect(run.calls.open).toEqual([{ toolUse: one, state: { started }, isNoted: false }]);
-    expect(run.calls.isOpen(one)).toBe(true);
+    const { live } = liveRun({ memory });
+    await live.log.open();
+    expect(live.calls.open).toEqual([{ toolUse: one, state: { started }, isNoted: false }]);
+    expect(live.calls.isOpen(one)).toBe(true);
   },
 );
 
 test('suspend() keeps what a call waits for, and markReady() ends the wait', async () => {
-  const { run } = liveRun();
-  await openWith(run, assistantMessage([one]));
-  run.calls.suspend(one, { suspended: true, reason: 'Who?', details: { x: 1 } });
+  const { live } = liveRun();
+  await openWith(live, assistantMessage([one]));
+  live.calls.suspend(one, { suspended: true, reason: 'Who?', details: { x: 1 } });
   const pending = { toolUseId: 'one', name: 'pay', input: { id: 'one' }, kind: 'suspended' };
-  expect(run.calls.pending).toEqual([{ ...pending, reason: 'Who?', details: { x: 1 } }]);
+  expect(live.calls.pending).toEqual([{ ...pending, reason: 'Who?', details: { x: 1 } }]);
   const changed = { ...one, input: { id: 'changed' } };
-  run.calls.markReady(run.calls.open[0]!, changed);
-  expect(run.calls.pending).toEqual([]);
-  expect(run.calls.open[0]).toMatchObject({ toolUse: changed, state: { started: false } });
+  live.calls.markReady(live.calls.open[0]!, changed);
+  expect(live.calls.pending).toEqual([]);
+  expect(live.calls.open[0]).toMatchObject({ toolUse: changed, state: { started: false } });
 });
 
 test('a decision is kept for a call without notes, too', async () => {
   const memory = new InMemoryMemory([assistantMessage([one])]);
-  const { run } = liveRun({ memory });
-  await run.log.open();
+  const { live } = liveRun({ memory });
+  await live.log.open();
   const decision = { toolUseId: 'one', type: 'approve' } as const;
-  run.calls.applyNotes([{ kind: 'decision', decision }]);
-  expect(run.calls.stateOf(one)).toMatchObject({ started: true, decision });
+  live.states.applyNotes([{ kind: 'decision', decision }]);
+  expect(live.calls.stateOf(one)).toMatchObject({ started: true, decision });
 });
 
 test.each([
@@ -71,34 +71,34 @@ test.each([
     { toolUse: one, result: { state: 'success', output: 'paid' } },
   ],
 ] as const)('open calls have what people decided: %s', async (_what, decided, expected) => {
-  const { run } = liveRun();
-  await openWith(run, assistantMessage([{ ...one, raw: '{}' }]));
-  run.calls.suspend(one, { suspended: true, kind: 'approval' });
-  run.calls.applyNotes([{ kind: 'decision', decision: { toolUseId: 'one', ...decided } }]);
-  expect(run.calls.open).toHaveLength(1);
-  expect(run.calls.open[0]).toMatchObject(expected);
-  expect('result' in run.calls.open[0]!).toBe('result' in expected);
+  const { live } = liveRun();
+  await openWith(live, assistantMessage([{ ...one, raw: '{}' }]));
+  live.calls.suspend(one, { suspended: true, kind: 'approval' });
+  live.states.applyNotes([{ kind: 'decision', decision: { toolUseId: 'one', ...decided } }]);
+  expect(live.calls.open).toHaveLength(1);
+  expect(live.calls.open[0]).toMatchObject(expected);
+  expect('result' in live.calls.open[0]!).toBe('result' in expected);
 });
 
 test('the decision about a call of a tool that takes decisions changes nothing', async () => {
   const asks = tool({ name: 'pay', description: '', input: {}, execute: () => 'paid' });
-  const { run } = liveRun({ tools: [{ ...asks, takesDecisions: true }] });
-  await openWith(run, assistantMessage([one]));
-  run.calls.suspend(one, { suspended: true });
+  const { live } = liveRun({ tools: [{ ...asks, takesDecisions: true }] });
+  await openWith(live, assistantMessage([one]));
+  live.calls.suspend(one, { suspended: true });
   for (const decided of [{ type: 'reject' }, { type: 'edit', input: {} }] as const) {
-    run.calls.applyNotes([{ kind: 'decision', decision: { toolUseId: 'one', ...decided } }]);
-    expect(run.calls.open).toMatchObject([{ toolUse: one }]);
-    expect(run.calls.open[0]).not.toHaveProperty('result');
+    live.states.applyNotes([{ kind: 'decision', decision: { toolUseId: 'one', ...decided } }]);
+    expect(live.calls.open).toMatchObject([{ toolUse: one }]);
+    expect(live.calls.open[0]).not.toHaveProperty('result');
   }
 });
 
 test('applyMessages() drops the states of removed calls, and opens those of new messages', async () => {
-  const { run } = liveRun();
+  const { live } = liveRun();
   const earlier = assistantMessage([one]);
-  await openWith(run, earlier);
-  run.calls.applyNotes([{ kind: 'call-started', toolUseId: 'one' }]);
-  await run.log.edit({ remove: [earlier.id], append: [assistantMessage([two])] });
-  expect(run.calls.stateOf(one)).toBeUndefined();
-  expect(run.calls.isOpen(one)).toBe(false);
-  expect(run.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['two']);
+  await openWith(live, earlier);
+  live.states.applyNotes([{ kind: 'call-started', toolUseId: 'one' }]);
+  await live.log.edit({ remove: [earlier.id], append: [assistantMessage([two])] });
+  expect(live.calls.stateOf(one)).toBeUndefined();
+  expect(live.calls.isOpen(one)).toBe(false);
+  expect(live.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['two']);
 });

@@ -7,11 +7,17 @@ import type { JumpRequest } from './outbox.ts';
 const reset = (reason: string) => ({ reason });
 
 test('an event has the ids of its run, and numbers that only grow', async () => {
-  const { run, events } = liveRun({ userId: 'ann' });
-  run.totals.iteration = 2;
-  await run.outbox.emit('step-reset', reset('one'));
-  await run.outbox.emit('step-reset', reset('two'));
-  const base = { runId: run.runId, sessionId: 's', userId: 'ann', agentPath: ['a'], iteration: 2 };
+  const { live, events } = liveRun({ userId: 'ann' });
+  live.totals.iteration = 2;
+  await live.outbox.emit('step-reset', reset('one'));
+  await live.outbox.emit('step-reset', reset('two'));
+  const base = {
+    runId: live.info.runId,
+    sessionId: 's',
+    userId: 'ann',
+    agentPath: ['a'],
+    iteration: 2,
+  };
   expect(events).toEqual([
     { ...base, at: 0, seq: 1, type: 'step-reset', reason: 'one' },
     { ...base, at: 0, seq: 2, type: 'step-reset', reason: 'two' },
@@ -20,29 +26,29 @@ test('an event has the ids of its run, and numbers that only grow', async () => 
 
 test('emit() tells the hooks before the readers', async () => {
   const order: string[] = [];
-  const { run } = liveRun({ use: [{ on: { 'step-reset': () => void order.push('hook') } }] });
-  run.outbox.deliver = () => void order.push('reader');
-  await run.outbox.emit('step-reset', reset('one'));
+  const { live } = liveRun({ use: [{ on: { 'step-reset': () => void order.push('hook') } }] });
+  live.outbox.deliver = () => void order.push('reader');
+  await live.outbox.emit('step-reset', reset('one'));
   expect(order).toEqual(['hook', 'reader']);
 });
 
 test('an event that others have overtaken gets a new number, because readers skip lower ones', async () => {
-  const { run, events } = liveRun();
-  const slow = run.outbox.event('step-reset', reset('slow'));
-  await run.outbox.emit('step-reset', reset('fast'));
-  await run.outbox.tellReaders([slow]);
+  const { live, events } = liveRun();
+  const slow = live.outbox.event('step-reset', reset('slow'));
+  await live.outbox.emit('step-reset', reset('fast'));
+  await live.outbox.tellReaders([slow]);
   expect(events.map(({ seq }) => seq)).toEqual([2, 3]);
 });
 
 test('events of a child run get numbers of this run', async () => {
-  const { run, events } = liveRun();
-  const event = run.outbox.event('step-reset', reset('child'));
-  await run.outbox.tellReaders([{ ...event, runId: 'child', seq: 70, agentPath: ['a', 'b'] }]);
+  const { live, events } = liveRun();
+  const event = live.outbox.event('step-reset', reset('child'));
+  await live.outbox.tellReaders([{ ...event, runId: 'child', seq: 70, agentPath: ['a', 'b'] }]);
   expect(events).toMatchObject([{ seq: 2, runId: 'child', agentPath: ['a', 'b'] }]);
 });
 
 test('askHooks() returns the event that the hooks left, and says what they asked for: a stop before any jump, then the first jump', async () => {
-  const { run } = liveRun({
+  const { live } = liveRun({
     use: [
       { on: { 'pre-reasoning': (event) => event.gotoReasoning([]) } },
       { on: { 'pre-reasoning': (event) => event.jumpTo('end') } },
@@ -51,7 +57,7 @@ test('askHooks() returns the event that the hooks left, and says what they asked
   });
   const data = { messages: [], tools: [], options: {} };
   const jumped: JumpRequest = {};
-  const event = await run.outbox.askHooks('pre-reasoning', data, jumped);
+  const event = await live.outbox.askHooks('pre-reasoning', data, jumped);
   expect(event.options).toEqual({ temperature: 1 });
   expect(jumped.jump).toMatchObject({ at: 'pre-reasoning', to: 'model' });
   const stopping = liveRun({
@@ -59,14 +65,14 @@ test('askHooks() returns the event that the hooks left, and says what they asked
       { on: { 'pre-reasoning': (each) => each.jumpTo('end') } },
       { on: { 'pre-reasoning': (each) => each.stop() } },
     ],
-  }).run;
+  }).live;
   const stopped: JumpRequest = {};
   await stopping.outbox.askHooks('pre-reasoning', data, stopped);
   expect(stopped.jump).toMatchObject({ to: 'stop' });
 });
 
 test('without hooks, an event passes without a promise', () => {
-  const { outbox } = liveRun().run;
+  const { outbox } = liveRun().live;
   const event = outbox.event('step-reset', reset('one'));
   expect(outbox.tellHooks(event)).toBe(event);
   expect(outbox.askHooks('post-call', { message: assistantMessage('Hi.') }, {})).not.toBeInstanceOf(
@@ -76,14 +82,14 @@ test('without hooks, an event passes without a promise', () => {
 
 test('reject() ends the run with HOOK_REJECTED, and no later hook gets the event', async () => {
   const later = vi.fn();
-  const { run } = liveRun({
+  const { live } = liveRun({
     use: [
       { on: { 'pre-call': (event) => event.reject('Not now.') } },
       { on: { 'pre-call': later } },
     ],
   });
-  await run.outbox.askHooks('pre-call', { input: [] }, {});
-  expect(run.ending.halt).toMatchObject({
+  await live.outbox.askHooks('pre-call', { input: [] }, {});
+  expect(live.halt.cause).toMatchObject({
     kind: 'rejected',
     error: { code: 'HOOK_REJECTED', message: 'Not now.' },
   });
@@ -93,12 +99,12 @@ test('reject() ends the run with HOOK_REJECTED, and no later hook gets the event
 test('mapEvent changes what readers get, the first middleware last, and no delta passes it', async () => {
   const marked = (mark: string) => (event: AgentEvent) =>
     event.type === 'step-reset' ? { ...event, reason: `${event.reason}${mark}` } : event;
-  const { run, events } = liveRun({ use: [{ mapEvent: marked('1') }, { mapEvent: marked('2') }] });
-  await run.outbox.emit('step-reset', reset('r'));
+  const { live, events } = liveRun({ use: [{ mapEvent: marked('1') }, { mapEvent: marked('2') }] });
+  await live.outbox.emit('step-reset', reset('r'));
   expect(events).toMatchObject([{ reason: 'r21' }]);
   const mapEvent = vi.fn();
   const other = liveRun({ use: [{ mapEvent }] });
-  await other.run.outbox.sendText(assistantMessage('Hi.'));
+  await other.live.outbox.sendText(assistantMessage('Hi.'));
   expect(other.types()).toEqual(['reasoning-chunk']);
   expect(mapEvent).not.toHaveBeenCalled();
 });
@@ -108,15 +114,14 @@ test.each([
   ['another event', (event: AgentEvent) => ({ ...event, type: 'run-end' })],
   ['a copy with another number', (event: AgentEvent) => ({ ...event, seq: 99 })],
 ])(
-  'a mapEvent that returns %s fails with HOOK_ERROR and its name, and the run can change again',
+  'a mapEvent that returns %s fails with HOOK_ERROR and its name, and so does the next event',
   async (_what, mapEvent) => {
-    const { run } = liveRun({ use: [{ name: 'map', mapEvent: mapEvent as never }] });
-    const work = run.outbox.emit('step-reset', reset('r'));
-    await expect(work).rejects.toMatchObject({
-      code: 'HOOK_ERROR',
-      message: expect.stringContaining('mapEvent() of "map"') as string,
-    });
-    expect(run.isMapping).toBe(false);
+    const { live } = liveRun({ use: [{ name: 'map', mapEvent: mapEvent as never }] });
+    for (const reason of ['r', 'next'])
+      await expect(live.outbox.emit('step-reset', reset(reason))).rejects.toMatchObject({
+        code: 'HOOK_ERROR',
+        message: expect.stringMatching(/mapEvent\(\) of "map" failed: (it|return)/) as string,
+      });
   },
 );
 
@@ -124,31 +129,31 @@ test('tellLast() of a failure reaches the readers, even if a hook and mapEvent f
   const fail = (): never => {
     throw new Error('broken');
   };
-  const { run, types } = liveRun({ use: [{ on: { error: fail }, mapEvent: fail }] });
+  const { live, types } = liveRun({ use: [{ on: { error: fail }, mapEvent: fail }] });
   const error = { name: 'AgentError', code: 'INTERNAL', message: 'x', retryable: false } as const;
-  const event = run.outbox.event('error', { error });
-  expect(await run.outbox.tellLast(event, true)).toBe(event);
+  const event = live.outbox.event('error', { error });
+  expect(await live.outbox.tellLast(event, true)).toBe(event);
   expect(types()).toEqual(['error']);
-  await expect(run.outbox.tellLast(event, false)).rejects.toThrow('broken');
+  await expect(live.outbox.tellLast(event, false)).rejects.toThrow('broken');
 });
 
 test('unstoredReply() is what readers have and the log has not, without tool calls', async () => {
-  const { run } = liveRun();
+  const { live } = liveRun();
   const call = { type: 'tool_use', id: 'c', name: 'pay', input: {} } as const;
-  expect(run.outbox.unstoredReply()).toBeUndefined();
+  expect(live.outbox.unstoredReply()).toBeUndefined();
   const reply = assistantMessage([{ type: 'text', text: 'I pay.' }, call]);
-  run.outbox.noteShown(reply);
-  expect(run.outbox.unstoredReply()).toMatchObject({
+  live.outbox.noteShown(reply);
+  expect(live.outbox.unstoredReply()).toMatchObject({
     id: reply.id,
     content: [{ type: 'text', text: 'I pay.' }],
     metadata: { partial: 'aborted' },
   });
-  run.outbox.noteShown(assistantMessage([call]));
-  expect(run.outbox.unstoredReply()).toBeUndefined();
-  run.outbox.noteShown(reply);
-  await run.outbox.emit('step-reset', { reason: 'x', replacement: assistantMessage('New.') });
-  expect(textOf(run.outbox.unstoredReply()!)).toBe('New.');
-  run.outbox.noteShown(reply);
-  await openWith(run, reply);
-  expect(run.outbox.unstoredReply()).toBeUndefined();
+  live.outbox.noteShown(assistantMessage([call]));
+  expect(live.outbox.unstoredReply()).toBeUndefined();
+  live.outbox.noteShown(reply);
+  await live.outbox.emit('step-reset', { reason: 'x', replacement: assistantMessage('New.') });
+  expect(textOf(live.outbox.unstoredReply()!)).toBe('New.');
+  live.outbox.noteShown(reply);
+  await openWith(live, reply);
+  expect(live.outbox.unstoredReply()).toBeUndefined();
 });

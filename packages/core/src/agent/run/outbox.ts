@@ -1,4 +1,4 @@
-import { AgentError, errorText, fieldOf } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
 import type {
   AgentEvent,
   AgentEventBase,
@@ -8,16 +8,17 @@ import type {
   EventType,
 } from '../../event/agent-event.ts';
 import type { StopEvent } from '../../event/agent-result.ts';
+import type { HookDispatcher } from '../../event/hook-dispatcher.ts';
 import type { Awaitable, Jump } from '../../event/hook.ts';
 import type { OnControl } from '../../event/hook-controls.ts';
-import { isObjectOrArray } from '../../message/json.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import { textOf, type Msg } from '../../message/msg.ts';
-import { markHandled } from '../../wait/mark-handled.ts';
-import type { Middleware } from '../middleware.ts';
-import { memberName, middlewareWith } from './run-setup.ts';
-import type { LiveRun } from './live-run.ts';
 import type { RunInfo } from '../../model/chat-model.ts';
+import type { Halt } from '../../wait/halt.ts';
+import type { EventMapper } from './event-mapper.ts';
+import type { LoggedConversation } from './logged-conversation.ts';
+import type { RunClock } from './run-clock.ts';
+import type { RunTotals } from './run-totals.ts';
 
 /** Sends events to the readers. Returns a promise if the run has to wait for its reader. */
 export type SendEvents = (events: EventBatch) => Promise<void> | undefined;
@@ -27,16 +28,20 @@ export interface JumpRequest {
   jump?: Jump;
 }
 
-/** What the events of a run need of it. `isMapping` is set while `mapEvent` runs. */
-type OutboxParts = RunInfo &
-  Pick<
-    LiveRun,
-    'clock' | 'ending' | 'forMiddleware' | 'hooks' | 'isMapping' | 'log' | 'setup' | 'totals'
-  >;
+/** The parts of a run that its events need. */
+interface OutboxParts {
+  readonly info: RunInfo;
+  readonly totals: RunTotals;
+  readonly clock: RunClock;
+  readonly log: LoggedConversation;
+  readonly halt: Halt;
+  readonly hooks: HookDispatcher;
+  readonly mapper: EventMapper;
+}
 
 /** Creates the events of one run, passes them to the hooks, and sends them to the readers. */
 export class Outbox {
-  readonly #run: OutboxParts;
+  readonly #parts: OutboxParts;
   #seq = 0;
   /** Sequence number of the last event that was sent to the readers. */
   #sentSeq = 0;
@@ -46,18 +51,19 @@ export class Outbox {
   /** Passes events to the readers, from the begin of the run on. */
   deliver!: SendEvents;
 
-  constructor(run: OutboxParts) {
-    this.#run = run;
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
   }
 
   event<K extends EventType>(type: K, data: EventData<K>): EventOf<K> {
-    return this.stamp({ type, ...data }, this.#run.clock.now()) as unknown as EventOf<K>;
+    return this.stamp({ type, ...data }, this.#parts.clock.now()) as unknown as EventOf<K>;
   }
 
   /** Adds the fields of `AgentEventBase`, in place. A copy of each delta would be slow. */
   stamp<F extends object>(fields: F, at: number): F & AgentEventBase {
     const event = fields as F & { -readonly [K in keyof AgentEventBase]: AgentEventBase[K] };
-    const { runId, sessionId, userId, agentPath, totals } = this.#run;
+    const { info, totals } = this.#parts;
+    const { runId, sessionId, userId, agentPath } = info;
     event.runId = runId;
     event.sessionId = sessionId;
     if (userId) event.userId = userId;
@@ -77,9 +83,11 @@ export class Outbox {
     await this.tellReaders([event]);
   }
 
-  /** Passes an event to the hooks, which cannot change it. */
+  /** Passes an event to the hooks, which cannot change it. Without hooks, returns no promise. */
   tellHooks<K extends EventType>(event: EventOf<K>): Awaitable<EventOf<K>> {
-    return this.#run.hooks.tell<K>(event, this.#onControlAt(event.type, {}));
+    const { hooks } = this.#parts;
+    if (!hooks.handlers(event.type).length) return event;
+    return hooks.tell<K>(event, this.#onControlAt(event.type, {}));
   }
 
   /**
@@ -95,7 +103,7 @@ export class Outbox {
     reject?: (reason?: string) => void,
   ): Awaitable<EventOf<K>> {
     const onControl = this.#onControlAt(type, request, reject);
-    return this.#run.hooks.ask<K>(this.event(type, data), onControl, renew);
+    return this.#parts.hooks.ask<K>(this.event(type, data), onControl, renew);
   }
 
   /** Returns what all controls do. The dispatcher refuses those that the event does not offer. */
@@ -105,7 +113,7 @@ export class Outbox {
     reject?: (reason?: string) => void,
   ): OnControl | undefined {
     // Without hooks, an event costs no closures.
-    if (!this.#run.hooks.handlers(type).length) return undefined;
+    if (!this.#parts.hooks.handlers(type).length) return undefined;
     const at = type as StopEvent;
     const ask = (jump: Jump): void => {
       if (!request.jump || (jump.to === 'stop' && request.jump.to !== 'stop')) request.jump = jump;
@@ -118,7 +126,7 @@ export class Outbox {
           return ask({ at, to: args[0], messages: args[1], reason: args[2], hook });
         case 'reject':
           if (reject) return reject(args[0]);
-          this.#run.ending.haltWith(
+          this.#parts.halt.haltWith(
             new AgentError('HOOK_REJECTED', args[0] ?? 'A hook rejected the call.'),
           );
           // The later hooks of this event have nothing more to judge.
@@ -142,7 +150,7 @@ export class Outbox {
   /** Returns the reply that readers have and the log has not, without its tool calls. */
   unstoredReply(): Msg | undefined {
     const reply = this.#shownReply;
-    if (!reply || this.#run.log.conversation.has(reply.id)) return undefined;
+    if (!reply || this.#parts.log.conversation.has(reply.id)) return undefined;
     const content = reply.content.filter(({ type }) => type !== 'tool_use');
     if (!content.length) return undefined;
     return withMetadata({ ...reply, content }, { partial: 'aborted' });
@@ -153,7 +161,7 @@ export class Outbox {
    * all middleware. Returns a promise if the run has to wait for its reader.
    */
   tellReaders(events: EventBatch): Promise<void> | undefined {
-    return this.#send(this.#forReaders(events));
+    return this.#send(this.#parts.mapper.map(events));
   }
 
   /**
@@ -168,7 +176,7 @@ export class Outbox {
       if (!isFailure) throw error;
     }
     try {
-      readersEvent = this.#forReaders([event])[0]!;
+      readersEvent = this.#parts.mapper.map([event])[0]!;
     } catch (error) {
       if (!isFailure) throw error;
     }
@@ -183,24 +191,11 @@ export class Outbox {
    */
   #send(events: EventBatch): Promise<void> | undefined {
     const { seq, runId } = events[0]!;
-    const isInOrder = seq > this.#sentSeq && runId === this.#run.runId;
+    const isInOrder = seq > this.#sentSeq && runId === this.#parts.info.runId;
     const sent = isInOrder ? events : events.map((event) => ({ ...event, seq: ++this.#seq }));
     this.#sentSeq = sent.at(-1)!.seq;
-    const depth = this.#run.agentPath.length - 1;
+    const depth = this.#parts.info.agentPath.length - 1;
     return this.deliver(depth ? sent.map((event) => fromOwnAgent(event, depth)) : sent);
-  }
-
-  #forReaders(events: EventBatch): EventBatch {
-    const run = this.#run;
-    const mapping = middlewareWith(run.setup, 'mapEvent');
-    if (!mapping.length) return events;
-    const readersEvents: AgentEvent[] = [];
-    // No call per delta of a text, because there are thousands of them.
-    for (const event of events) {
-      const isText = event.type === 'reasoning-chunk' || event.type === 'summary-chunk';
-      readersEvents.push(isText ? event : mapEvent(run, mapping, event));
-    }
-    return readersEvents;
   }
 }
 
@@ -210,38 +205,4 @@ export class Outbox {
  */
 function fromOwnAgent(event: AgentEvent, depth: number): AgentEvent {
   return { ...event, agentPath: event.agentPath.slice(depth) };
-}
-
-function mapEvent(
-  run: OutboxParts,
-  mapping: readonly Middleware[],
-  original: AgentEvent,
-): AgentEvent {
-  // A child agent has mapped its own events already.
-  if (original.runId !== run.runId) return original;
-  return mapping.reduceRight((event, middleware) => {
-    run.isMapping = true;
-    try {
-      const readersEvent = markHandled(middleware.mapEvent!(event, run.forMiddleware)) ?? event;
-      if (readersEvent !== event) checkReadersEvent(readersEvent, event);
-      return readersEvent;
-    } catch (cause) {
-      const message = `${memberName('mapEvent', middleware)} failed: ${errorText(cause)}`;
-      throw new AgentError('HOOK_ERROR', message, { cause });
-    } finally {
-      run.isMapping = false;
-    }
-  }, original);
-}
-
-/**
- * Throws unless `mapEvent` has returned a copy of the same event. With another value in place of
- * `run-end`, readers would wait forever.
- */
-function checkReadersEvent(readersEvent: unknown, { type, seq }: AgentEvent): void {
-  if (readersEvent instanceof Promise)
-    throw new Error('it must not be asynchronous. Return the event, or nothing.');
-  const isSame = fieldOf(readersEvent, 'type') === type && fieldOf(readersEvent, 'seq') === seq;
-  const hasEnd = type !== 'run-end' || isObjectOrArray(fieldOf(readersEvent, 'result'));
-  if (!isSame || !hasEnd) throw new Error('return a changed copy of the event, or nothing.');
 }

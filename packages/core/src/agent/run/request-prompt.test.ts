@@ -3,7 +3,7 @@ import { systemMessage, textOf, userMessage } from '../../message/msg.ts';
 import { liveRun, openWith } from '@test/support/live-run.ts';
 
 test('the text is the base and the added texts, with a blank line between those that are not blank', () => {
-  const { prompt } = liveRun({ systemPrompt: 'Be kind.' }).run;
+  const { prompt } = liveRun({ systemPrompt: 'Be kind.' }).live;
   prompt.added.push('Be short.', ' ', 'Be right.');
   expect(prompt.text).toBe('Be kind.\n\nBe short.\n\nBe right.');
   prompt.base = '';
@@ -11,18 +11,18 @@ test('the text is the base and the added texts, with a blank line between those 
 });
 
 test('the messages are the system prompt, the added messages, and the conversation', async () => {
-  const { run } = liveRun({ systemPrompt: 'Be kind.' });
-  await openWith(run, userMessage('Why?'));
-  run.prompt.prepended.push(systemMessage('Facts.'));
-  expect(run.prompt.messages.map((message) => textOf(message))).toEqual([
+  const { live } = liveRun({ systemPrompt: 'Be kind.' });
+  await openWith(live, userMessage('Why?'));
+  live.prompt.prepended.push(systemMessage('Facts.'));
+  expect(live.prompt.messages.map((message) => textOf(message))).toEqual([
     'Be kind.',
     'Facts.',
     'Why?',
   ]);
   // Token counts are cached per message object.
-  expect(run.prompt.messages[0]).toBe(run.prompt.messages[0]);
+  expect(live.prompt.messages[0]).toBe(live.prompt.messages[0]);
 });
 
 test('a blank prompt is no message', () => {
-  expect(liveRun({ systemPrompt: ' ' }).run.prompt.messages).toEqual([]);
+  expect(liveRun({ systemPrompt: ' ' }).live.prompt.messages).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { RunClock } from './run-clock.ts';
 
 test('the time limit ends the run with CALL_TIMEOUT, and counts from resume() on', async () => {
   const clock = fakeClock();
-  const { options } = liveRun({ limits: { timeoutMs: 100 } }).run;
+  const { options } = liveRun({ limits: { timeoutMs: 100 } }).live;
   const onTimeout = vi.fn();
   const { timeout } = new RunClock(
     { ...options, monotonicNow: () => performance.now() },
@@ -23,13 +23,13 @@ test('the time limit ends the run with CALL_TIMEOUT, and counts from resume() on
 });
 
 test('the run begins when its clock is made, by the clock for durations', () => {
-  const { clock } = liveRun({ now: () => 5, monotonicNow: () => 7 }).run;
+  const { clock } = liveRun({ now: () => 5, monotonicNow: () => 7 }).live;
   expect(clock.startedAt).toBe(7);
   expect(clock.now()).toBe(5);
 });
 
 test('tick() returns a promise only after much work without a pause', async () => {
-  const { clock } = liveRun().run;
+  const { clock } = liveRun().live;
   expect(clock.tick(25)).toBeUndefined();
   const pauses = Array.from({ length: 10 }, () => clock.tick(4000));
   expect(pauses.some((pause) => pause instanceof Promise)).toBe(true);

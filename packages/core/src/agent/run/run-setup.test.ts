@@ -11,8 +11,8 @@ const renamed = (mark: string) => (next: ChatModel) => ({
 });
 
 test('the first middleware is the outermost around the model', () => {
-  const { run } = liveRun({ use: [{ wrapModel: renamed('one') }, { wrapModel: renamed('two') }] });
-  expect(run.model.modelId).toBe('one(two(scripted))');
+  const { live } = liveRun({ use: [{ wrapModel: renamed('one') }, { wrapModel: renamed('two') }] });
+  expect(live.model.modelId).toBe('one(two(scripted))');
 });
 
 test('a wrapModel that returns no model is refused by name', () => {
@@ -27,7 +27,7 @@ test('middlewareWith() lists the middleware that has a member, in its order', ()
     { wrapTool: async () => null as never },
     { wrapTool: async () => null as never },
   ];
-  const { setup } = liveRun({ use: [one, { name: 'without' }, two] }).run;
+  const { setup } = liveRun({ use: [one, { name: 'without' }, two] }).live;
   expect(middlewareWith(setup, 'wrapTool')).toEqual([one, two]);
   expect(middlewareWith(setup, 'wrapRound')).toEqual([]);
 });

@@ -1,7 +1,20 @@
-import type { ChatModel, ToolSchema } from '../../model/chat-model.ts';
+import { errorText } from '../../error/agent-error.ts';
+import type { ToolUse } from '../../message/msg.ts';
+import type { ToolSchema } from '../../model/chat-model.ts';
 import { toolsBefore, type ToolSet } from '../../tool/set/tool-set.ts';
+import { prepareCall, type PreparedCall } from '../../tool/tool-call.ts';
 import type { Tool } from '../../tool/tool.ts';
+import type { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
+import type { Halt } from '../../wait/halt.ts';
+import { requireMiddlewareOf } from '../check-agent-options.ts';
 import type { RunSetup } from './run-setup.ts';
+
+/** The parts of a run that its tools need. */
+interface ToolboxParts {
+  readonly setup: RunSetup;
+  readonly halt: Halt;
+  readonly waits: BoundedWaits;
+}
 
 /** The tools of a run, and the values that the tools look up. */
 export class Toolbox {
@@ -9,11 +22,11 @@ export class Toolbox {
   /** Values for tools, by `ContextToken`. */
   readonly context: ReadonlyMap<object, unknown>;
   readonly #addedTools: Tool[] = [];
-  readonly #setup: Pick<RunSetup, 'use'> & { readonly model: Pick<ChatModel, 'features'> };
+  readonly #parts: ToolboxParts;
 
-  constructor(setup: RunSetup, callContext: Iterable<readonly [object, unknown]> = []) {
-    const { options, tools } = setup;
-    this.#setup = setup;
+  constructor(parts: ToolboxParts, callContext: Iterable<readonly [object, unknown]> = []) {
+    const { options, tools } = parts.setup;
+    this.#parts = parts;
     this.current = tools;
     this.context = new Map([
       ...(tools.toolContext ?? []),
@@ -24,16 +37,30 @@ export class Toolbox {
 
   /** Schemas of the tools that the model may call now. */
   get schemas(): readonly ToolSchema[] {
-    return this.#setup.model.features.tools ? this.current.schemas() : [];
+    return this.#parts.setup.model.features.tools ? this.current.schemas() : [];
   }
 
   /** The tools that are not the agent's own. */
   get added(): readonly Tool[] {
-    return [...this.#addedTools, ...this.#setup.use.flatMap(({ tools }) => tools ?? [])];
+    return [...this.#addedTools, ...this.#parts.setup.use.flatMap(({ tools }) => tools ?? [])];
   }
 
   add(tools: readonly Tool[]): void {
     this.current = toolsBefore(this.current, tools);
     this.#addedTools.push(...tools);
+  }
+
+  /** Finds the tool of a call and validates the input. Says what is wrong with the call, if so. */
+  async prepare(toolUse: ToolUse): Promise<PreparedCall> {
+    const { setup, halt, waits } = this.#parts;
+    try {
+      const prepared = await waits.forCode(prepareCall(this.current, toolUse));
+      if (prepared.ok) requireMiddlewareOf(prepared.tool, setup.use);
+      return prepared;
+    } catch (error) {
+      if (halt.isAbort(error)) throw error;
+      // If a schema throws, only this tool call fails.
+      return { ok: false, problem: errorText(error), toolUse };
+    }
   }
 }

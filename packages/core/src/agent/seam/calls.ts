@@ -5,13 +5,13 @@ import type { Run } from './run.ts';
 import { takeLogStep } from './take-step.ts';
 
 /** Returns the group `run.calls`. */
-export function callsOf(run: LiveRun): Run['calls'] {
+export function callsOf(live: LiveRun): Run['calls'] {
   return {
     get open() {
-      return run.calls.open;
+      return live.calls.open;
     },
     close: (toolUse, result) =>
-      takeLogStep(run, () => closeCall(run, toolUse, wrappedResult(toolUse, result))),
-    note: (notes, options) => takeLogStep(run, () => run.log.note(notes, options)),
+      takeLogStep(live, () => closeCall(live, toolUse, wrappedResult(toolUse, result))),
+    note: (notes, options) => takeLogStep(live, () => live.log.note(notes, options)),
   };
 }

@@ -19,8 +19,7 @@ type ObservedEvent = Exclude<EventType, ModifiableEvent | 'run-start' | 'run-end
  * A run that may not have read its log. `wrapRun`, `wrapInput`, and hooks at `run-start` and `*`
  * get it. It cannot change the conversation, because a refused input must change nothing there.
  *
- * After the end of the run, functions that change something throw `ABORTED`. In `mapEvent`, they
- * throw `CONFIGURATION`.
+ * After the end of the run, functions that change something throw `ABORTED`.
  */
 export interface EarlyRun extends RunView {
   /**

@@ -8,30 +8,30 @@ import type { Run } from './run.ts';
 import { takeLogStep } from './take-step.ts';
 
 /** Returns the group `run.ending`. */
-export function endingOf(run: LiveRun): Run['ending'] {
+export function endingOf(live: LiveRun): Run['ending'] {
   let isReplying = false;
   const reply = async (message: Msg, reason: CustomReason): Promise<Next> => {
     if (isReplying) throw misconfigured(repliesTwice);
     isReplying = true;
     try {
-      return await afterReply(run, { message, reason });
+      return await afterReply(live, { message, reason });
     } finally {
       isReplying = false;
     }
   };
   return {
     get stopped() {
-      return run.ending.stopped;
+      return live.halt.stopped;
     },
-    fail: (error) => run.notMapping().ending.fail(error),
-    interrupt: (request) => run.notMapping().interrupt(request),
-    suspend: () => run.alive().ending.stopWith({ kind: 'suspended' }),
-    whenStopped: (partial) => takeLogStep(run, () => endStopped(run, partial)),
-    reply: (message, reason) => takeLogStep(run, () => reply(message, reason)),
-    before: (work) => void run.alive().log.beforeEnd.push(work),
+    fail: (error) => live.halt.fail(error),
+    interrupt: (request) => live.interrupt(request),
+    suspend: () => live.alive().halt.stopWith({ kind: 'suspended' }),
+    whenStopped: (partial) => takeLogStep(live, () => endStopped(live, partial)),
+    reply: (message, reason) => takeLogStep(live, () => reply(message, reason)),
+    before: (work) => void live.alive().log.beforeEnd.push(work),
     addToResult({ warning, failureMessage }) {
-      run.alive().totals.failureMessage ??= failureMessage;
-      if (warning) run.totals.warnings.push(warning);
+      live.alive().totals.failureMessage ??= failureMessage;
+      if (warning) live.totals.warnings.push(warning);
     },
   };
 }

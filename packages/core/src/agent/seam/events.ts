@@ -5,15 +5,15 @@ import type { Run } from './run.ts';
 import { takeLogStep, takeStep } from './take-step.ts';
 
 /** Returns the group `run.events`. */
-export function eventsOf(run: LiveRun): Run['events'] {
-  const { outbox } = run;
+export function eventsOf(live: LiveRun): Run['events'] {
+  const { outbox } = live;
   return {
     emit: <K extends EventType>(type: K, data: EventData<K>, options?: { readonly to?: string }) =>
-      takeStep(run, async () =>
+      takeStep(live, async () =>
         options?.to === 'readers'
           ? outbox.tellReaders([outbox.event(type, data)])
           : outbox.emit(type, data),
       ),
-    revise: (type, data) => takeLogStep(run, () => revise(run, type, data)),
+    revise: (type, data) => takeLogStep(live, () => revise(live, type, data)),
   };
 }

@@ -4,9 +4,9 @@ import type { Run } from './run.ts';
 import { takeStep } from './take-step.ts';
 
 /** Returns the group `run.inbox`. */
-export function inboxOf(run: LiveRun): Run['inbox'] {
+export function inboxOf(live: LiveRun): Run['inbox'] {
   return {
-    handle: (handler) => run.alive().inbox.add(handler),
-    admit: (input) => takeStep(run, () => admitInput(run, input)),
+    handle: (handler) => live.alive().inbox.add(handler),
+    admit: (input) => takeStep(live, () => admitInput(live.wrappers, input)),
   };
 }

@@ -9,25 +9,25 @@ import type { Run } from './run.ts';
 import { takeLogStep } from './take-step.ts';
 
 /** Returns the group `run.log`. */
-export function logOf(run: LiveRun): Run['log'] {
+export function logOf(live: LiveRun): Run['log'] {
   const load = async (): Promise<void> => {
-    const { aborted, failure } = run.alive().ending;
+    const { aborted, failure } = live.alive().halt;
     // If the agent refuses this call because another call runs, the state of the running call must
     // not change.
-    if (!aborted && !failure) await run.log.restore();
+    if (!aborted && !failure) await live.log.restore();
   };
   const edit = (change: LogEdit): Promise<void> => {
     checkFields('The argument of run.log.edit()', change, editFields);
     const { remove = [], append = [] } = change;
-    const kept = run.log.messages.filter(({ id }) => !remove.includes(id));
+    const kept = live.log.messages.filter(({ id }) => !remove.includes(id));
     checkNewIds(append, kept, eachTime);
-    return run.log.edit(change);
+    return live.log.edit(change);
   };
   const store = async (): Promise<void> => {
-    await run.alive().setup.memory.flush?.();
+    await live.alive().setup.memory.flush?.();
   };
   return {
-    edit: (change) => takeLogStep(run, () => edit(change)),
+    edit: (change) => takeLogStep(live, () => edit(change)),
     load: () => markHandled(load()),
     store: () => markHandled(store()),
   };

@@ -4,14 +4,14 @@ import type { Run } from './run.ts';
 import { takeStep } from './take-step.ts';
 
 /** Returns the group `run.model`. */
-export function modelOf(run: LiveRun): Run['model'] {
-  const { provider, modelId, features } = run.model;
+export function modelOf(live: LiveRun): Run['model'] {
+  const { provider, modelId, features } = live.model;
   return {
     provider,
     modelId,
     features,
-    stream: (request, context) => run.alive().model.stream(request, context),
-    ask: (request, toEvent = () => {}) => takeStep(run, () => readReply(run, request, toEvent)),
-    addUsage: (usage) => run.alive().totals.addUsage(usage),
+    stream: (request, context) => live.alive().model.stream(request, context),
+    ask: (request, toEvent = () => {}) => takeStep(live, () => readReply(live, request, toEvent)),
+    addUsage: (usage) => live.alive().totals.addUsage(usage),
   };
 }

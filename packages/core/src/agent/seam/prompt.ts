@@ -2,28 +2,28 @@ import type { LiveRun } from '../run/live-run.ts';
 import type { Run } from './run.ts';
 
 /** Returns the group `run.prompt`. */
-export function promptOf(run: LiveRun): Run['prompt'] {
+export function promptOf(live: LiveRun): Run['prompt'] {
   return {
     get text() {
-      return run.prompt.text;
+      return live.prompt.text;
     },
     get base() {
-      return run.prompt.base;
+      return live.prompt.base;
     },
     get messages() {
-      return run.prompt.messages;
+      return live.prompt.messages;
     },
     set(text) {
-      run.alive().prompt.base = text;
+      live.alive().prompt.base = text;
     },
     append(text) {
-      run.alive().prompt.added.push(text);
+      live.alive().prompt.added.push(text);
     },
     include(messages) {
-      run.alive().prompt.prepended.unshift(...messages);
+      live.alive().prompt.prepended.unshift(...messages);
     },
     includeLast(messages) {
-      run.writing().log.conversation.add(messages);
+      live.writing().log.conversation.add(messages);
     },
   };
 }

@@ -39,13 +39,13 @@ export class RunObject implements Run {
 
   constructor(live: LiveRun) {
     this.#live = live;
-    this.runId = live.runId;
-    this.sessionId = live.sessionId;
-    this.userId = live.userId;
-    this.agentPath = live.agentPath;
+    this.runId = live.info.runId;
+    this.sessionId = live.info.sessionId;
+    this.userId = live.info.userId;
+    this.agentPath = live.info.agentPath;
     this.options = live.options;
-    this.signal = live.ending.signal;
-    this.stopSignal = live.ending.stopSignal;
+    this.signal = live.halt.signal;
+    this.stopSignal = live.halt.stopSignal;
     this.now = live.clock.now;
     this.monotonicNow = live.clock.monotonicNow;
     this.createMessage = (...args) => live.author.createMessage(...args);

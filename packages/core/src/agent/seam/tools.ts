@@ -2,21 +2,21 @@ import type { LiveRun } from '../run/live-run.ts';
 import type { Run } from './run.ts';
 
 /** Returns the group `run.tools`. */
-export function toolsOf(run: LiveRun): Run['tools'] {
+export function toolsOf(live: LiveRun): Run['tools'] {
   return {
     get current() {
-      return run.tools.current;
+      return live.tools.current;
     },
     get schemas() {
-      return run.tools.schemas;
+      return live.tools.schemas;
     },
     get added() {
-      return run.tools.added;
+      return live.tools.added;
     },
-    context: run.tools.context,
-    add: (tools) => run.alive().tools.add(tools),
+    context: live.tools.context,
+    add: (tools) => live.alive().tools.add(tools),
     set(tools) {
-      run.alive().tools.current = tools;
+      live.alive().tools.current = tools;
     },
   };
 }

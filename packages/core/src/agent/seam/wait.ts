@@ -3,10 +3,10 @@ import type { LiveRun } from '../run/live-run.ts';
 import type { Run } from './run.ts';
 
 /** Returns the group `run.wait`. */
-export function waitOf(run: LiveRun): Run['wait'] {
-  const wait = async <T>(work: T | PromiseLike<T>): Promise<T> => run.alive().waits.forCode(work);
+export function waitOf(live: LiveRun): Run['wait'] {
+  const wait = async <T>(work: T | PromiseLike<T>): Promise<T> => live.alive().waits.forCode(work);
   const untimed = async <T>(work: () => Promise<T>): Promise<T> =>
-    run.alive().clock.timeout.untimed(work);
+    live.alive().clock.timeout.untimed(work);
   return {
     for: (work) => markHandled(wait(work)),
     untimed: (work) => markHandled(untimed(work)),

@@ -14,8 +14,8 @@ function named(name: string, execute?: Tool['execute']): Tool {
 async function runWith(tools: readonly Tool[], options: LiveRunOptions = {}) {
   const approvals = { name: 'approvals', on: {} };
   const tested = liveRun({ tools, ...options, use: [approvals, ...(options.use ?? [])] });
-  await openWith(tested.run, assistantMessage(tools.map(({ name }) => callOf(name))));
-  const results = () => tested.run.log.messages.flatMap(toolResultsOf);
+  await openWith(tested.live, assistantMessage(tools.map(({ name }) => callOf(name))));
+  const results = () => tested.live.log.messages.flatMap(toolResultsOf);
   return { ...tested, results };
 }
 
@@ -29,8 +29,8 @@ test('tools run at the same time, their results are stored as they arrive, and t
     open();
     return 'fast';
   });
-  const { run, results } = await runWith([slow, fast]);
-  expect(await act(run)).toEqual({ to: 'model' });
+  const { live, results } = await runWith([slow, fast]);
+  expect(await act(live)).toEqual({ to: 'model' });
   expect(
     results()
       .map(({ name }) => name)
@@ -49,52 +49,52 @@ test('`parallelTools` of the round wins over that of the agent', async () => {
       running -= 1;
       return name;
     });
-  const { run } = await runWith([counted('a'), counted('b'), counted('c')], {
+  const { live } = await runWith([counted('a'), counted('b'), counted('c')], {
     limits: { parallelTools: 3 },
     use: [{ wrapRound: (round, next) => next({ ...round, parallelTools: 1 }) }],
   });
-  await act(run);
+  await act(live);
   expect(most).toBe(1);
 });
 
 test('a round with a pending call suspends the run with its last reply', async () => {
-  const { run, results } = await runWith([named('external'), named('own', () => 'ok')]);
-  expect(await act(run)).toMatchObject({
+  const { live, results } = await runWith([named('external'), named('own', () => 'ok')]);
+  expect(await act(live)).toMatchObject({
     kind: 'unanswered',
     reason: 'suspended',
-    message: { id: run.log.lastReply!.id },
+    message: { id: live.log.lastReply!.id },
   });
   expect(results()).toMatchObject([{ name: 'own' }]);
-  expect(run.calls.pending).toMatchObject([{ name: 'external', kind: 'external' }]);
+  expect(live.calls.pending).toMatchObject([{ name: 'external', kind: 'external' }]);
 });
 
 test('what hooks asked for at results is carried out after the last one', async () => {
-  const { run, results } = await runWith([named('a', () => '1'), named('b', () => '2')], {
+  const { live, results } = await runWith([named('a', () => '1'), named('b', () => '2')], {
     use: [{ on: { 'post-acting': (event) => event.jumpTo('end') } }],
   });
-  expect(await act(run)).toMatchObject({ kind: 'unanswered', stoppedAt: 'post-acting' });
+  expect(await act(live)).toMatchObject({ kind: 'unanswered', stoppedAt: 'post-acting' });
   expect(results()).toHaveLength(2);
 });
 
 test('an interrupt during tools ends the run after they have ended', async () => {
-  const { run, results } = await runWith([
+  const { live, results } = await runWith([
     named('a', () => {
-      run.ending.stopWith({ kind: 'interrupted' });
+      live.halt.stopWith({ kind: 'interrupted' });
       return 'done';
     }),
   ]);
-  expect(await act(run)).toMatchObject({ kind: 'custom', reason: 'interrupted' });
+  expect(await act(live)).toMatchObject({ kind: 'custom', reason: 'interrupted' });
   expect(results()).toMatchObject([{ output: 'done' }]);
 });
 
 test('progress of a tool goes to hooks and readers', async () => {
-  const { run, events } = await runWith([
+  const { live, events } = await runWith([
     named('a', (_input, { emit }) => {
       emit('half');
       return 'done';
     }),
   ]);
-  await act(run);
+  await act(live);
   expect(events).toContainEqual(
     expect.objectContaining({ type: 'acting-chunk', toolUseId: 'a', chunk: 'half' }),
   );
@@ -102,8 +102,8 @@ test('progress of a tool goes to hooks and readers', async () => {
 
 test('if wrapRound fails, the run fails with its error', async () => {
   const wrapRound = (): Promise<never> => Promise.reject(new Error('broken'));
-  const { run } = await runWith([named('a', () => '1')], { use: [{ wrapRound }] });
-  await expect(act(run)).rejects.toThrow('broken');
-  expect(run.ending.failure).toBe(run.ending.signal.reason);
-  expect(run.ending.failure?.message).toBe('broken');
+  const { live } = await runWith([named('a', () => '1')], { use: [{ wrapRound }] });
+  await expect(act(live)).rejects.toThrow('broken');
+  expect(live.halt.failure).toBe(live.halt.signal.reason);
+  expect(live.halt.failure?.message).toBe('broken');
 });

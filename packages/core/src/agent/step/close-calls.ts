@@ -9,27 +9,21 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import type { Next } from '../next.ts';
-import type { LiveRun } from '../run/live-run.ts';
-import type { Halting } from '../../wait/halt.ts';
+import type { StepParts } from '../run/step-parts.ts';
+import type { Halt } from '../../wait/halt.ts';
 
-/** The parts of a run with which a tool call ends. */
-export type CloseParts = Pick<
-  LiveRun,
-  'author' | 'calls' | 'clock' | 'ending' | 'log' | 'outbox' | 'waits'
->;
-
-/** Number of ticks of `run.clock` that a tool call counts for. */
+/** Number of ticks of `live.clock` that a tool call counts for. */
 const ticksOfCall = 10;
 
 /** Ends or suspends a tool call, or leaves it open. */
 export async function recordOutcome(
-  run: CloseParts,
+  live: StepParts,
   toolUse: ToolUse,
   outcome: ToolOutcome,
   options?: WriteOptions,
 ): Promise<void> {
-  if (isSuspension(outcome)) run.calls.suspend(toolUse, outcome);
-  else if (hasResult(outcome)) await closeCall(run, toolUse, outcome, options);
+  if (isSuspension(outcome)) live.calls.suspend(toolUse, outcome);
+  else if (hasResult(outcome)) await closeCall(live, toolUse, outcome, options);
 }
 
 /**
@@ -39,61 +33,58 @@ export async function recordOutcome(
  * itself.
  */
 export async function closeCall(
-  run: CloseParts,
+  live: StepParts,
   toolUse: ToolUse,
   result: ToolResult,
   options?: WriteOptions,
 ): Promise<void> {
-  const { calls } = run;
+  const { calls } = live;
   // Another middleware may have closed it.
   if (!calls.isOpen(toolUse) || calls.closingOf(toolUse)) return;
   // Set before the first hook runs, which may be at once.
   const end = calls.beginClosing(toolUse);
   try {
-    await giveResult(run, toolUse, result, options);
+    await giveResult(live, toolUse, result, options);
   } finally {
     end();
   }
 }
 
 async function giveResult(
-  run: CloseParts,
+  live: StepParts,
   toolUse: ToolUse,
   result: ToolResult,
   options?: WriteOptions,
 ): Promise<void> {
-  const pause = run.clock.tick(ticksOfCall);
+  const pause = live.clock.tick(ticksOfCall);
   if (pause) await pause;
-  const event = await askAboutResult(run, { toolUse, result });
+  const event = await askAboutResult(live, { toolUse, result });
   // A hook may have removed the call from the conversation.
-  if (run.calls.isOpen(toolUse))
-    await appendResult(run, { ...event.result, toolUseId: toolUse.id }, options);
-  await run.outbox.tellReaders([event]);
+  if (live.calls.isOpen(toolUse))
+    await appendResult(live, { ...event.result, toolUseId: toolUse.id }, options);
+  await live.outbox.tellReaders([event]);
 }
 
 async function appendResult(
-  run: CloseParts,
+  live: StepParts,
   result: ToolResult,
   options?: WriteOptions,
 ): Promise<void> {
-  const message = run.author.createMessage('tool', [result]);
+  const message = live.author.createMessage('tool', [result]);
   try {
-    await run.log.append([message], options);
+    await live.log.append([message], options);
   } catch (error) {
-    if (!run.waits.isAbort(error)) await run.log.reload();
+    if (!live.halt.isAbort(error)) await live.log.reload();
     throw error;
   }
 }
 
 /** Says that the tools come next. Each call beyond `limits.replyCalls` gets an error result. */
-export async function goToTools(
-  run: CloseParts & Pick<LiveRun, 'options'>,
-  reply?: Msg,
-): Promise<Next> {
-  const { replyCalls } = run.options.limits;
+export async function goToTools(live: StepParts, reply?: Msg): Promise<Next> {
+  const { replyCalls } = live.options.limits;
   const problem = `A reply may have ${replyCalls} tool calls. Make this call again later.`;
   for (const toolUse of reply ? toolUsesOf(reply).slice(replyCalls) : [])
-    await closeCall(run, toolUse, errorResult(toolUse, problem), { later: true });
+    await closeCall(live, toolUse, errorResult(toolUse, problem), { later: true });
   return { to: 'tools' };
 }
 
@@ -103,23 +94,23 @@ export async function goToTools(
  * observe the error.
  */
 async function askAboutResult(
-  run: CloseParts,
+  live: StepParts,
   fields: { readonly toolUse: ToolUse; readonly result: ToolResult },
 ): Promise<EventOf<'post-acting'>> {
   // What hooks ask for at an interrupted call is dropped.
-  const request = fields.result.state === 'interrupted' ? {} : run.calls.roundJump;
+  const request = fields.result.state === 'interrupted' ? {} : live.calls.roundJump;
   try {
-    return await run.outbox.askHooks('post-acting', fields, request);
+    return await live.outbox.askHooks('post-acting', fields, request);
   } catch (error) {
-    if (!run.ending.failure && run.waits.isAbort(error)) throw error;
+    if (!live.halt.failure && live.halt.isAbort(error)) throw error;
     const { toolUse, result: toolsResult } = fields;
-    const failed = run.waits.isStop(error)
-      ? interruptedResult(toolUse, run.calls.stateOf(toolUse))
-      : failCall(run.ending, toolUse, error, 'A hook failed after this call ended.');
+    const failed = live.halt.isStop(error)
+      ? interruptedResult(toolUse, live.calls.stateOf(toolUse))
+      : failCall(live.halt, toolUse, error, 'A hook failed after this call ended.');
     const result = toolsResult.state === 'interrupted' ? toolsResult : failed;
-    const event = run.outbox.event('post-acting', { toolUse, result });
+    const event = live.outbox.event('post-acting', { toolUse, result });
     try {
-      await run.outbox.tellHooks(event);
+      await live.outbox.tellHooks(event);
     } catch {
       // The call fails with the first error.
     }
@@ -132,12 +123,12 @@ async function askAboutResult(
  * model. `message` must not quote an exception that did not come from the tool.
  */
 export function failCall(
-  ending: Halting,
+  halt: Halt,
   toolUse: ToolUse,
   error: unknown,
   message: string,
 ): ToolResult {
-  ending.fail(error);
+  halt.fail(error);
   return errorResult(toolUse, message);
 }
 
@@ -151,23 +142,23 @@ export function failCall(
  * `keepsCalls` leaves the calls open. So does a run that ends before `settle` has begun it in the
  * log: it changes nothing there.
  */
-export async function interruptOpenCalls(run: CloseParts): Promise<void> {
-  if (!run.log.hasBegun) return;
-  const keepsPending = run.ending.failure && run.ending.failure.code !== 'CALL_TIMEOUT';
+export async function interruptOpenCalls(live: StepParts): Promise<void> {
+  if (!live.log.hasBegun) return;
+  const keepsPending = live.halt.failure && live.halt.failure.code !== 'CALL_TIMEOUT';
   let failure: unknown;
-  for (const { toolUse, state, isNoted, result } of run.calls.open) {
+  for (const { toolUse, state, isNoted, result } of live.calls.open) {
     // Code of middleware may close the call now, without waiting for it.
-    await run.calls.closingOf(toolUse);
-    if (!run.calls.isOpen(toolUse)) continue;
+    await live.calls.closingOf(toolUse);
+    if (!live.calls.isOpen(toolUse)) continue;
     if (keepsPending && state.pending) continue;
     const lateResult = interruptedResult(toolUse, isNoted ? state : undefined);
     try {
-      await closeCall(run, toolUse, result ?? lateResult);
+      await closeCall(live, toolUse, result ?? lateResult);
     } catch (error) {
       failure ??= error;
     }
   }
-  run.log.conversation.sort();
-  failure = run.ending.failure ?? failure;
+  live.log.conversation.sort();
+  failure = live.halt.failure ?? failure;
   if (failure) throw failure;
 }

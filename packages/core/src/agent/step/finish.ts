@@ -5,12 +5,9 @@ import type { StopReason } from '../../event/agent-result.ts';
 import { textOf, toolUsesOf, type Msg } from '../../message/msg.ts';
 import { interruptOpenCalls } from './close-calls.ts';
 import type { EndBase, Ending } from '../next.ts';
-import type { LiveRun } from '../run/live-run.ts';
+import type { StepParts } from '../run/step-parts.ts';
 import { isRejection } from '../../wait/halt.ts';
-import { revise, type JumpParts } from './jump.ts';
-
-/** The parts of a run with which it ends. */
-export type EndParts = JumpParts & Pick<LiveRun, 'tools'>;
+import { revise } from './jump.ts';
 
 // If something stops a run, `endStopped` says how it ends. `finish` carries out each ending.
 
@@ -20,26 +17,27 @@ export type EndParts = JumpParts & Pick<LiveRun, 'tools'>;
  * the recovery message. If a failure stopped the agent call, rejects with it, after it has closed
  * the open tool calls.
  */
-export async function endStopped(run: EndParts, partial?: Msg): Promise<Ending> {
-  if (run.ending.aborted) run.ending.enterStage('aborting');
-  if (partial) await run.log.append([partial]);
-  const { halt } = run.ending;
-  switch (halt.kind) {
+export async function endStopped(live: StepParts, partial?: Msg): Promise<Ending> {
+  if (live.halt.aborted) live.halt.enterStage('aborting');
+  if (partial) await live.log.append([partial]);
+  const { cause } = live.halt;
+  switch (cause.kind) {
     case 'failed':
-      await interruptOpenCalls(run);
-      throw halt.error;
+      await interruptOpenCalls(live);
+      throw cause.error;
     case 'rejected': {
-      const { error } = halt;
-      const message = run.author.createMessage('assistant', error.message);
+      const { error } = cause;
+      const message = live.author.createMessage('assistant', error.message);
       return { kind: 'custom', reason: 'rejected', error: error.toJSON(), message };
     }
     case 'suspended': {
-      const last = run.log.messages.findLast(({ role }) => role !== 'tool');
+      const last = live.log.messages.findLast(({ role }) => role !== 'tool');
       const message = last?.role === 'assistant' ? last : undefined;
       return { kind: 'unanswered', reason: 'suspended', message };
     }
     case 'interrupted': {
-      const { message = run.author.createMessage('assistant', run.options.recoveryMessage) } = halt;
+      const { message = live.author.createMessage('assistant', live.options.recoveryMessage) } =
+        cause;
       return { kind: 'custom', reason: 'interrupted', message };
     }
     case 'aborted':
@@ -52,15 +50,15 @@ export async function endStopped(run: EndParts, partial?: Msg): Promise<Ending> 
 }
 
 /** Returns how an exception ends the run, or throws it. */
-export async function endThrown(run: EndParts, thrown: unknown): Promise<Ending> {
-  const isStop = run.log.hasBegun && run.waits.isStop(thrown);
-  if (isStop || run.waits.isAbort(thrown)) return endStopped(run, run.outbox.unstoredReply());
+export async function endThrown(live: StepParts, thrown: unknown): Promise<Ending> {
+  const isStop = live.log.hasBegun && live.halt.isStop(thrown);
+  if (isStop || live.halt.isAbort(thrown)) return endStopped(live, live.outbox.unstoredReply());
   if (isRejection(thrown)) {
-    run.ending.haltWith(thrown);
-    return endStopped(run);
+    live.halt.haltWith(thrown);
+    return endStopped(live);
   }
   // A wrapper may fail after the log has got the reply with its tool calls.
-  await interruptOpenCalls(run).catch(() => {});
+  await interruptOpenCalls(live).catch(() => {});
   throw thrown;
 }
 
@@ -71,28 +69,28 @@ const withoutAnswer: readonly StopReason[] = ['aborted', 'interrupted', 'rejecte
 export type RunOutcome = EndBase & { readonly message?: Msg | undefined };
 
 /** Carries out an ending. If the run is aborted meanwhile, ends it as aborted. */
-export async function finish(run: EndParts, ending: Ending): Promise<RunOutcome> {
+export async function finish(live: StepParts, ending: Ending): Promise<RunOutcome> {
   try {
-    return await carryOut(run, ending);
+    return await carryOut(live, ending);
   } catch (thrown) {
-    if (!run.waits.isAbort(thrown)) throw thrown;
-    const reply = ending.reason === 'rejected' ? undefined : run.outbox.unstoredReply();
-    return carryOut(run, await endStopped(run, reply));
+    if (!live.halt.isAbort(thrown)) throw thrown;
+    const reply = ending.reason === 'rejected' ? undefined : live.outbox.unstoredReply();
+    return carryOut(live, await endStopped(live, reply));
   }
 }
 
-async function carryOut(run: EndParts, ending: Ending): Promise<RunOutcome> {
+async function carryOut(live: StepParts, ending: Ending): Promise<RunOutcome> {
   const { reason, keepsCalls = reason === 'suspended' } = ending;
-  if (!keepsCalls) await interruptOpenCalls(run);
-  run.ending.enterStage('ending');
-  const message = await answerAfterHooks(run, ending);
+  if (!keepsCalls) await interruptOpenCalls(live);
+  live.halt.enterStage('finishing');
+  const message = await answerAfterHooks(live, ending);
   // If the agent call was aborted before its answer, the message is empty.
-  const isNew = message.content.length > 0 && !run.log.conversation.has(message.id);
+  const isNew = message.content.length > 0 && !live.log.conversation.has(message.id);
   if (isNew && reason !== 'rejected') {
     // `writeEnd` writes the answer together with the end of the run, unless it has to wait before.
-    await run.log.append([message], { later: !run.log.beforeEnd.length });
+    await live.log.append([message], { later: !live.log.beforeEnd.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
-    if (!keepsCalls && toolUsesOf(message).length) await interruptOpenCalls(run);
+    if (!keepsCalls && toolUsesOf(message).length) await interruptOpenCalls(live);
   }
   return { ...ending, message };
 }
@@ -100,12 +98,12 @@ async function carryOut(run: EndParts, ending: Ending): Promise<RunOutcome> {
 /**
  * Tells hooks and readers how the run ends. Returns the answer as the `post-call` hooks left it.
  */
-async function answerAfterHooks(run: JumpParts, ending: Ending): Promise<Msg> {
+async function answerAfterHooks(live: StepParts, ending: Ending): Promise<Msg> {
   const { kind, reason } = ending;
   const isCustom = kind === 'custom';
   const isNew = isCustom || kind === 'answer';
-  const message = messageOf(run, ending);
-  const { outbox } = run;
+  const message = messageOf(live, ending);
+  const { outbox } = live;
   const readersText = textOf(outbox.unstoredReply() ?? message);
   const isReplaced = readersText && readersText !== textOf(message);
   // Only now, because an abort in a wrapper must not drop a text that readers have.
@@ -113,29 +111,29 @@ async function answerAfterHooks(run: JumpParts, ending: Ending): Promise<Msg> {
     const replacement = isNew ? { replacement: message } : {};
     await outbox.emit('step-reset', { reason: kind, ...replacement });
   } else if (isCustom) await outbox.sendText(message);
-  if (reason === 'suspended') await outbox.emit('suspended', { pending: run.calls.pending });
+  if (reason === 'suspended') await outbox.emit('suspended', { pending: live.calls.pending });
   // An earlier run passed a stored answer through the hooks.
   if (kind === 'stored') await outbox.emit('post-call', { message });
   if (kind === 'stored' || withoutAnswer.includes(reason)) return message;
-  const { event } = await revise(run, 'post-call', { message });
-  const isChanged = event.message !== message && run.log.conversation.has(event.message.id);
-  if (isChanged) await run.log.edit({ replace: [event.message] });
+  const { event } = await revise(live, 'post-call', { message });
+  const isChanged = event.message !== message && live.log.conversation.has(event.message.id);
+  if (isChanged) await live.log.edit({ replace: [event.message] });
   return event.message;
 }
 
 /** Returns the message with which a run ends, before the `post-call` hooks. */
-function messageOf(run: Pick<LiveRun, 'author' | 'log'>, { kind, reason, message }: Ending): Msg {
-  if (!message) return run.author.createMessage('assistant', []);
-  if (kind === 'answer') return newAnswer(run, message);
-  return kind === 'custom' ? withMetadata(newAnswer(run, message), { reason }) : message;
+function messageOf(live: StepParts, { kind, reason, message }: Ending): Msg {
+  if (!message) return live.author.createMessage('assistant', []);
+  if (kind === 'answer') return newAnswer(live, message);
+  return kind === 'custom' ? withMetadata(newAnswer(live, message), { reason }) : message;
 }
 
 /** Returns the answer with ids of its own, unless the current turn has stored it already. */
-function newAnswer(run: Pick<LiveRun, 'author' | 'log'>, message: Msg): Msg {
-  const { messages, questionId } = run.log;
+function newAnswer(live: StepParts, message: Msg): Msg {
+  const { messages, questionId } = live.log;
   const turn = messages.slice(messages.findLastIndex(({ id }) => id === questionId) + 1);
   const isStored = turn.some(
     ({ id, content }) => id === message.id && isSameJson(content, message.content),
   );
-  return isStored ? run.author.asReply(message) : run.author.asNewReply(message);
+  return isStored ? live.author.asReply(message) : live.author.asNewReply(message);
 }

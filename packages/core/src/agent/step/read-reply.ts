@@ -2,25 +2,21 @@ import { AgentError } from '../../error/agent-error.ts';
 import type { AgentEvent, EventData } from '../../event/agent-event.ts';
 import { omitUndefined } from '../../message/json.ts';
 import type { Msg } from '../../message/msg.ts';
-import type { ModelRequest } from '../../model/chat-model.ts';
+import type { ChatModel, ModelRequest } from '../../model/chat-model.ts';
 import { ReplyAssembler, type ReplyPiece } from '../../model/reply/reply-assembler.ts';
-import type { LiveRun } from '../run/live-run.ts';
 import type { MessageAuthor } from '../run/message-author.ts';
+import type { RunTotals } from '../run/run-totals.ts';
+import type { StepParts } from '../run/step-parts.ts';
+import type { Run } from '../seam/run.ts';
 
 /** The parts of a run that ask the model and read its reply. */
-export type ReplyParts = Pick<
-  LiveRun,
-  | 'author'
-  | 'clock'
-  | 'ending'
-  | 'forMiddleware'
-  | 'hooks'
-  | 'log'
-  | 'model'
-  | 'options'
-  | 'outbox'
-  | 'totals'
->;
+export interface ReplyParts extends StepParts {
+  /** The model inside the wrappers of all middleware. */
+  readonly model: ChatModel;
+  readonly totals: RunTotals;
+  /** The `run` that the wrappers of the model get. */
+  readonly run: Run;
+}
 
 /**
  * Result of `run.model.ask()`: a reply of the model. `incomplete`: an interrupt or abort ended the
@@ -41,55 +37,56 @@ type SummaryChunk = { readonly type: 'summary-chunk' } & EventData<'summary-chun
  * network read. Rejects with the model's `AgentError`.
  */
 export async function readReply(
-  run: ReplyParts,
+  live: ReplyParts,
   request: ModelRequest,
   toEvent: ToEvent = (piece) => piece,
 ): Promise<AskResult> {
-  const { generateId, limits } = run.options;
+  const { generateId, limits } = live.options;
   const { replyLength } = limits;
   const messageId = generateId();
   const reply = new ReplyAssembler({
     messageId,
-    toolUseId: (proposedId) => run.log.conversation.toolUseId(proposedId, generateId),
+    toolUseId: (proposedId) => live.log.conversation.toolUseId(proposedId, generateId),
   });
   let isShown = false;
   const incomplete = (): AskResult => {
-    const message = isShown ? incompleteReply(run, reply, messageId) : undefined;
+    const message = isShown ? incompleteReply(live, reply, messageId) : undefined;
     return { type: 'incomplete', message };
   };
   try {
-    if (run.ending.stopped) return incomplete();
-    const { stopSignal: signal } = run.ending;
-    const replySlot = run.log.replySlot();
-    const context = { signal, run: run.forMiddleware, replyLength, replySlot };
-    for await (const deltas of run.model.stream(request, context)) {
+    if (live.halt.stopped) return incomplete();
+    const { stopSignal: signal } = live.halt;
+    const replySlot = live.log.replySlot();
+    const context = { signal, run: live.run, replyLength, replySlot };
+    for await (const deltas of live.model.stream(request, context)) {
       const events: AgentEvent[] = [];
-      const at = run.clock.now();
+      const at = live.clock.now();
       for (const delta of deltas) {
-        if (run.ending.aborted) break;
+        if (live.halt.aborted) break;
         const piece = reply.add(delta);
         const fields = piece && toEvent(piece);
         if (!fields) continue;
-        const event = run.outbox.stamp(fields, at) as AgentEvent;
-        if (run.hooks.handlers(event.type).length) await run.hooks.tell(event);
+        const event = live.outbox.stamp(fields, at) as AgentEvent;
+        const telling = live.outbox.tellHooks(event);
+        if (telling instanceof Promise) await telling;
         events.push(event);
       }
       if (events.length) {
         isShown = true;
-        await run.outbox.tellReaders(events);
+        await live.outbox.tellReaders(events);
       }
-      if (run.ending.stopped) return incomplete();
+      if (live.halt.stopped) return incomplete();
     }
     const { failure } = reply;
     if (failure) throw failure;
   } catch (error) {
-    if (run.ending.stopped) return incomplete();
+    if (live.halt.stopped) return incomplete();
     throw AgentError.from(error);
   } finally {
-    run.totals.addUsage(reply.usage);
+    live.totals.addUsage(reply.usage);
   }
-  const message = complete(run.author, reply, messageId);
-  if (isShown) run.outbox.noteShown(message);
+  const message = complete(live.author, reply, messageId);
+  if (isShown) live.outbox.noteShown(message);
   return { type: 'complete', message };
 }
 
@@ -100,11 +97,11 @@ function complete(author: MessageAuthor, reply: ReplyAssembler, id: string): Msg
 }
 
 function incompleteReply(
-  { author, ending }: Pick<LiveRun, 'author' | 'ending'>,
+  { author, halt }: StepParts,
   reply: ReplyAssembler,
   id: string,
 ): Msg | undefined {
   const content = reply.content({ partial: true });
-  const metadata = { partial: ending.stopped! };
+  const metadata = { partial: halt.stopped! };
   return content.length ? author.createMessage('assistant', content, { id, metadata }) : undefined;
 }

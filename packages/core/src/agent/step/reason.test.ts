@@ -6,12 +6,12 @@ import { afterReply, reason } from './reason.ts';
 const call = { type: 'tool_use', id: 'c', name: 'pay', input: {} } as const;
 
 test('a reply without tool calls is an answer that the log does not have yet', async () => {
-  const { run, types } = liveRun({ replies: ['So.'] });
-  await openWith(run, userMessage('Why?'));
-  const next = await reason(run);
+  const { live, types } = liveRun({ replies: ['So.'] });
+  await openWith(live, userMessage('Why?'));
+  const next = await reason(live);
   expect(next).toMatchObject({ kind: 'answer', reason: 'stop' });
-  expect(run.log.messages).toHaveLength(1);
-  expect(run.totals.iteration).toBe(1);
+  expect(live.log.messages).toHaveLength(1);
+  expect(live.totals.iteration).toBe(1);
   expect(types().filter((type) => type !== 'reasoning-chunk')).toEqual([
     'pre-reasoning',
     'post-reasoning',
@@ -19,82 +19,82 @@ test('a reply without tool calls is an answer that the log does not have yet', a
 });
 
 test('a reply with tool calls is stored, and the tools come next', async () => {
-  const { run } = liveRun({ replies: [{ toolCalls: [{ name: 'pay' }] }] });
-  await openWith(run, userMessage('Pay.'));
-  expect(await reason(run)).toEqual({ to: 'tools' });
-  expect(run.calls.open).toHaveLength(1);
+  const { live } = liveRun({ replies: [{ toolCalls: [{ name: 'pay' }] }] });
+  await openWith(live, userMessage('Pay.'));
+  expect(await reason(live)).toEqual({ to: 'tools' });
+  expect(live.calls.open).toHaveLength(1);
 });
 
 test('open calls get a result before the model is asked', async () => {
-  const { run, model } = liveRun({ replies: ['So.'] });
-  await openWith(run, assistantMessage([call]));
-  await reason(run);
+  const { live, model } = liveRun({ replies: ['So.'] });
+  await openWith(live, assistantMessage([call]));
+  await reason(live);
   const results = model.requests[0]!.messages.flatMap(toolResultsOf);
   expect(results).toMatchObject([{ toolUseId: 'c', state: 'interrupted' }]);
 });
 
 test('a jump that hooks asked for outside of a round comes before the request', async () => {
-  const { run, model } = liveRun({ replies: ['So.'] });
-  await openWith(run, assistantMessage([call]));
-  run.calls.roundJump.jump = { at: 'post-acting', to: 'stop' };
-  expect(await reason(run)).toMatchObject({ kind: 'unanswered', keepsCalls: true });
-  expect(run.calls.open).toHaveLength(1);
+  const { live, model } = liveRun({ replies: ['So.'] });
+  await openWith(live, assistantMessage([call]));
+  live.calls.roundJump.jump = { at: 'post-acting', to: 'stop' };
+  expect(await reason(live)).toMatchObject({ kind: 'unanswered', keepsCalls: true });
+  expect(live.calls.open).toHaveLength(1);
   expect(model.requests).toEqual([]);
 });
 
 test('the draft has the limit of iterations, and a limit ends the run without a request', async () => {
-  const { run, model } = liveRun({ replies: ['So.'], limits: { iterations: 0 } });
-  await openWith(run, userMessage('Why?'));
-  const next = await reason(run);
+  const { live, model } = liveRun({ replies: ['So.'], limits: { iterations: 0 } });
+  await openWith(live, userMessage('Why?'));
+  const next = await reason(live);
   expect(next).toMatchObject({
     kind: 'limit',
     reason: 'max-iterations',
     draft: { mustAsk: false },
   });
   expect(model.requests).toEqual([]);
-  expect(run.totals.iteration).toBe(0);
+  expect(live.totals.iteration).toBe(0);
 });
 
 test('wrapRequest gets the draft and may end the run in its place', async () => {
   const wrapRequest = vi.fn(async () => ({ to: 'tools' }) as const);
-  const { run, types } = liveRun({ systemPrompt: 'Be kind.', use: [{ wrapRequest }] });
-  await openWith(run, userMessage('Why?'));
-  expect(await reason(run, true)).toEqual({ to: 'tools' });
+  const { live, types } = liveRun({ systemPrompt: 'Be kind.', use: [{ wrapRequest }] });
+  await openWith(live, userMessage('Why?'));
+  expect(await reason(live, true)).toEqual({ to: 'tools' });
   expect(wrapRequest).toHaveBeenCalledWith(
     expect.objectContaining({ mustAsk: true, fixedCount: 1, addedLater: [], limit: undefined }),
     expect.any(Function),
-    run.forMiddleware,
+    live.run,
   );
   expect(types()).toEqual([]);
 });
 
 test('readers hear that a reply is dropped which a wrapper did not store', async () => {
-  const { run, events } = liveRun({ replies: ['So.'] });
-  await openWith(run, userMessage('Why?'));
-  run.outbox.noteShown(assistantMessage('Draft.'));
-  await reason(run);
+  const { live, events } = liveRun({ replies: ['So.'] });
+  await openWith(live, userMessage('Why?'));
+  live.outbox.noteShown(assistantMessage('Draft.'));
+  await reason(live);
   expect(events[0]).toMatchObject({ type: 'step-reset', reason: 'replaced' });
 });
 
 test('an aborted request does not count as an iteration', async () => {
   const hang = (): Promise<never> => {
-    run.ending.abort(new Error('gone'));
+    live.halt.abort(new Error('gone'));
     return new Promise(() => {});
   };
-  const { run } = liveRun({ use: [{ on: { 'pre-reasoning': hang } }] });
-  await openWith(run, userMessage('Why?'));
-  await expect(reason(run)).rejects.toThrow('gone');
-  expect(run.totals.iteration).toBe(0);
+  const { live } = liveRun({ use: [{ on: { 'pre-reasoning': hang } }] });
+  await openWith(live, userMessage('Why?'));
+  await expect(reason(live)).rejects.toThrow('gone');
+  expect(live.totals.iteration).toBe(0);
 });
 
 test('afterReply() gives a message that a wrapper puts in place of a reply ids of its own', async () => {
   const message = assistantMessage('So.');
-  const { run } = liveRun({
+  const { live } = liveRun({
     use: [{ wrapReply: (reply, next) => next({ ...reply, message: { ...message } }) }],
   });
-  await openWith(run, message);
+  await openWith(live, message);
   const request = { messages: [], tools: [] };
-  const next = await afterReply(run, { message: assistantMessage('Draft.'), request });
+  const next = await afterReply(live, { message: assistantMessage('Draft.'), request });
   expect(next).toMatchObject({ kind: 'answer' });
   const answer = 'message' in next ? next.message! : message;
   expect(textOf(answer)).toBe('So.');
@@ -102,9 +102,9 @@ test('afterReply() gives a message that a wrapper puts in place of a reply ids o
 });
 
 test('afterReply() ends the run with a message that no model wrote, without hooks', async () => {
-  const { run, types } = liveRun();
+  const { live, types } = liveRun();
   const message = assistantMessage('Done.');
-  expect(await afterReply(run, { message, reason: 'stopped-by-hook' })).toEqual({
+  expect(await afterReply(live, { message, reason: 'stopped-by-hook' })).toEqual({
     kind: 'custom',
     reason: 'stopped-by-hook',
     message,

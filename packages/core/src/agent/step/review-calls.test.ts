@@ -4,7 +4,7 @@ import { assistantMessage, toolResultsOf, type ToolUse } from '../../message/msg
 import { tool } from '../../tool/tool.ts';
 import { toolResult } from '../../tool/tool-call.ts';
 import { liveRun, openWith, type LiveRunOptions } from '@test/support/live-run.ts';
-import { prepare, reviewCalls } from './review-calls.ts';
+import { reviewCalls } from './review-calls.ts';
 
 const callOf = (id: string, name = 'pay', input: object = { sum: 1 }): ToolUse =>
   ({ type: 'tool_use', id, name, input }) as ToolUse;
@@ -14,27 +14,27 @@ const [one, two] = [callOf('one'), callOf('two')];
 
 async function runWith(options: LiveRunOptions = {}, calls: readonly ToolUse[] = [one, two]) {
   const tested = liveRun({ tools: [pay], ...options });
-  await openWith(tested.run, assistantMessage(calls));
-  const results = () => tested.run.log.messages.flatMap(toolResultsOf);
+  await openWith(tested.live, assistantMessage(calls));
+  const results = () => tested.live.log.messages.flatMap(toolResultsOf);
   return { ...tested, results };
 }
 
 test('the calls pass the hooks in their order, each once, and then wait for nobody', async () => {
-  const { run, events } = await runWith();
-  const { open } = run.calls;
-  const passed = await reviewCalls(run, [...open, ...open]);
+  const { live, events } = await runWith();
+  const { open } = live.calls;
+  const passed = await reviewCalls(live, [...open, ...open]);
   expect(passed.map(({ prepared }) => prepared.toolUse.id)).toEqual(['one', 'two']);
   expect(events).toMatchObject([
     { type: 'pre-acting', toolUse: { id: 'one' } },
     { type: 'pre-acting', toolUse: { id: 'two' } },
   ]);
-  expect(run.calls.open.map(({ state }) => state.started)).toEqual([false, false]);
+  expect(live.calls.open.map(({ state }) => state.started)).toEqual([false, false]);
 });
 
 test('hooks see the problem of a call, and the call that a hook repairs is checked again', async () => {
   const problems: unknown[] = [];
   const wrong = callOf('one', 'pay', { sum: 'many' });
-  const { run } = await runWith(
+  const { live } = await runWith(
     {
       use: [
         {
@@ -50,13 +50,13 @@ test('hooks see the problem of a call, and the call that a hook repairs is check
     },
     [wrong],
   );
-  const [passed] = await reviewCalls(run, run.calls.open);
+  const [passed] = await reviewCalls(live, live.calls.open);
   expect(passed!.prepared).toMatchObject({ ok: true, toolUse: { id: 'one', input: { sum: 2 } } });
   expect(problems).toEqual([expect.stringContaining('sum'), undefined]);
 });
 
 test('a hook rejects one call, which gets a denied result, and the first reason counts', async () => {
-  const { run, results } = await runWith({
+  const { live, results } = await runWith({
     use: [
       {
         on: {
@@ -69,7 +69,7 @@ test('a hook rejects one call, which gets a denied result, and the first reason 
       },
     ],
   });
-  const passed = await reviewCalls(run, run.calls.open);
+  const passed = await reviewCalls(live, live.calls.open);
   expect(passed.map(({ prepared }) => prepared.toolUse.id)).toEqual(['two']);
   expect(results()).toMatchObject([
     { toolUseId: 'one', state: 'denied', output: 'Tool call rejected: Too dear.' },
@@ -78,8 +78,8 @@ test('a hook rejects one call, which gets a denied result, and the first reason 
 
 test('after a stop, this call and the remaining calls stay open', async () => {
   const seen = vi.fn((event: { stop(): void }) => event.stop());
-  const { run, results } = await runWith({ use: [{ on: { 'pre-acting': seen } }] });
-  expect(await reviewCalls(run, run.calls.open)).toEqual([]);
+  const { live, results } = await runWith({ use: [{ on: { 'pre-acting': seen } }] });
+  expect(await reviewCalls(live, live.calls.open)).toEqual([]);
   expect(seen).toHaveBeenCalledOnce();
   expect(results()).toEqual([]);
 });
@@ -88,30 +88,30 @@ test('if a pre-acting hook fails, the run fails, and the call has not run', asyn
   const fail = (): never => {
     throw new Error('broken');
   };
-  const { run, results } = await runWith({ use: [{ on: { 'pre-acting': fail } }] }, [one]);
-  expect(await reviewCalls(run, run.calls.open)).toEqual([]);
-  expect(run.ending.failure?.message).toContain('broken');
+  const { live, results } = await runWith({ use: [{ on: { 'pre-acting': fail } }] }, [one]);
+  expect(await reviewCalls(live, live.calls.open)).toEqual([]);
+  expect(live.halt.failure?.message).toContain('broken');
   expect(results()).toMatchObject([{ output: 'Error: A hook failed before this call began.' }]);
 });
 
 test('a call with a result gets it, and a pending call stays open until the decision', async () => {
-  const { run, results } = await runWith();
-  run.calls.suspend(two, { suspended: true, kind: 'approval' });
-  const [first, second] = run.calls.open;
+  const { live, results } = await runWith();
+  live.calls.suspend(two, { suspended: true, kind: 'approval' });
+  const [first, second] = live.calls.open;
   const given = toolResult(one, 'known', 'success');
-  expect(await reviewCalls(run, [{ ...first!, result: given }, second!])).toEqual([]);
+  expect(await reviewCalls(live, [{ ...first!, result: given }, second!])).toEqual([]);
   expect(results()).toMatchObject([{ toolUseId: 'one', output: 'known' }]);
   const decision = { toolUseId: 'two', type: 'approve' } as const;
-  run.calls.applyNotes([{ kind: 'decision', decision }]);
-  expect(await reviewCalls(run, run.calls.open)).toHaveLength(1);
+  live.states.applyNotes([{ kind: 'decision', decision }]);
+  expect(await reviewCalls(live, live.calls.open)).toHaveLength(1);
 });
 
 test('a call that a person rejected does not run, also without middleware for decisions', async () => {
-  const { run, results } = await runWith({}, [one]);
-  run.calls.suspend(one, { suspended: true, kind: 'approval' });
+  const { live, results } = await runWith({}, [one]);
+  live.calls.suspend(one, { suspended: true, kind: 'approval' });
   const decision = { toolUseId: 'one', type: 'reject', reason: 'Too dear.' } as const;
-  run.calls.applyNotes([{ kind: 'decision', decision }]);
-  expect(await reviewCalls(run, run.calls.open)).toEqual([]);
+  live.states.applyNotes([{ kind: 'decision', decision }]);
+  expect(await reviewCalls(live, live.calls.open)).toEqual([]);
   expect(results()).toMatchObject([{ toolUseId: 'one', state: 'denied' }]);
 });
 
@@ -120,36 +120,36 @@ test.each([
   ['asks a person with `replay: ask`', 'ask', undefined],
 ] as const)('a call whose tool has started %s', async (_what, replay, result) => {
   const use = [{ name: 'approvals', on: {} }];
-  const { run, results } = await runWith({ use, tools: [{ ...pay, replay }] }, [one]);
-  run.calls.applyNotes([{ kind: 'call-started', toolUseId: 'one', toolUse: one }]);
-  expect(await reviewCalls(run, run.calls.open)).toEqual([]);
+  const { live, results } = await runWith({ use, tools: [{ ...pay, replay }] }, [one]);
+  live.states.applyNotes([{ kind: 'call-started', toolUseId: 'one', toolUse: one }]);
+  expect(await reviewCalls(live, live.calls.open)).toEqual([]);
   if (result) expect(results()).toMatchObject([result]);
-  else expect(run.calls.pending).toMatchObject([{ toolUseId: 'one', kind: 'replay' }]);
+  else expect(live.calls.pending).toMatchObject([{ toolUseId: 'one', kind: 'replay' }]);
 });
 
 test('a call whose tool has started runs again with `replay: safe`, without the hooks', async () => {
-  const { run, types } = await runWith({ tools: [{ ...pay, replay: 'safe' }] }, [one]);
-  run.calls.applyNotes([{ kind: 'call-started', toolUseId: 'one', toolUse: one }]);
-  expect(await reviewCalls(run, run.calls.open)).toHaveLength(1);
+  const { live, types } = await runWith({ tools: [{ ...pay, replay: 'safe' }] }, [one]);
+  live.states.applyNotes([{ kind: 'call-started', toolUseId: 'one', toolUse: one }]);
+  expect(await reviewCalls(live, live.calls.open)).toHaveLength(1);
   expect(types()).toEqual([]);
 });
 
 test('no call is reviewed after an interrupt', async () => {
-  const { run, types } = await runWith();
-  run.ending.stopWith({ kind: 'interrupted' });
-  expect(await reviewCalls(run, run.calls.open)).toEqual([]);
+  const { live, types } = await runWith();
+  live.halt.stopWith({ kind: 'interrupted' });
+  expect(await reviewCalls(live, live.calls.open)).toEqual([]);
   expect(types()).toEqual([]);
 });
 
-test('prepare() names the problem: an unknown tool, a schema that throws, middleware that is missing', async () => {
+test('tools.prepare() names the problem: an unknown tool, a schema that throws, middleware that is missing', async () => {
   const fail = (): never => {
     throw new Error('bad schema');
   };
   const broken = { ...pay, name: 'broken', input: { ...pay.input, validate: fail } };
   const needy = { ...pay, name: 'needy', requires: ['steering'] };
-  const { run } = await runWith({ tools: [pay, broken, needy] });
+  const { live } = await runWith({ tools: [pay, broken, needy] });
   const problemOf = async (name: string): Promise<unknown> =>
-    (await prepare(run, callOf('x', name))) as unknown;
+    (await live.tools.prepare(callOf('x', name))) as unknown;
   expect(await problemOf('gone')).toMatchObject({ ok: false });
   expect(await problemOf('broken')).toMatchObject({ ok: false, problem: 'bad schema' });
   expect(await problemOf('needy')).toMatchObject({

@@ -1,10 +1,8 @@
-import { errorText } from '../../error/agent-error.ts';
 import type { EventData, EventOf } from '../../event/agent-event.ts';
 import type { OpenCall } from '../../event/agent-status.ts';
-import type { ToolResult, ToolUse } from '../../message/msg.ts';
+import type { ToolResult } from '../../message/msg.ts';
 import {
   isPreparedCall,
-  prepareCall,
   notStarted,
   deniedResult,
   errorResult,
@@ -13,14 +11,16 @@ import {
   type PreparedCall,
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
-import type { Halting } from '../../wait/halt.ts';
-import { requireMiddlewareOf } from '../check-agent-options.ts';
-import type { LiveRun } from '../run/live-run.ts';
+import type { Halt } from '../../wait/halt.ts';
 import type { OpenCalls } from '../run/open-calls.ts';
-import { failCall, recordOutcome, type CloseParts } from './close-calls.ts';
+import type { StepParts } from '../run/step-parts.ts';
+import type { Toolbox } from '../run/toolbox.ts';
+import { failCall, recordOutcome } from './close-calls.ts';
 
-/** The parts of a run that find the tool of a call and check its input. */
-type PrepareParts = Pick<LiveRun, 'setup' | 'tools' | 'waits'>;
+/** The parts of a run that decide which tools may start. */
+interface ReviewParts extends StepParts {
+  readonly tools: Toolbox;
+}
 
 /** A tool call that passed the hooks. If it cannot run, `prepared` has the problem. */
 export interface ReviewedCall {
@@ -34,41 +34,38 @@ export interface ReviewedCall {
  * calls stay open.
  */
 export async function reviewCalls(
-  run: CloseParts & PrepareParts,
+  live: ReviewParts,
   calls: readonly OpenCall[],
 ): Promise<readonly ReviewedCall[]> {
   const passed: ReviewedCall[] = [];
   // A wrapper may list a call twice.
   for (const call of new Map(calls.map((one) => [one.toolUse.id, one])).values()) {
-    if (isStopAsked(run.calls)) break;
-    const outcome = await reviewCall(run, call);
+    if (isStopAsked(live.calls)) break;
+    const outcome = await reviewCall(live, call);
     if (isPreparedCall(outcome)) passed.push({ open: call, prepared: outcome });
     // Results that calls have before they start enter the log with the next write.
-    else await recordOutcome(run, call.toolUse, outcome, { later: true });
+    else await recordOutcome(live, call.toolUse, outcome, { later: true });
   }
   return passed;
 }
 
 /** Returns the call as its tool may get it, or the outcome if the call has one already. */
-async function reviewCall(
-  run: CloseParts & PrepareParts,
-  call: OpenCall,
-): Promise<PreparedCall | ToolOutcome> {
+async function reviewCall(live: ReviewParts, call: OpenCall): Promise<PreparedCall | ToolOutcome> {
   const { toolUse, state, result } = call;
   // A wrapper may have closed the call before its `next`.
-  if (!run.calls.isOpen(toolUse)) return notStarted;
+  if (!live.calls.isOpen(toolUse)) return notStarted;
   if (result) return wrappedResult(toolUse, result);
-  if (state.pending || !mayStart(run)) return notStarted;
-  let prepared = await prepare(run, toolUse);
+  if (state.pending || !mayStart(live)) return notStarted;
+  let prepared = await live.tools.prepare(toolUse);
   const ended = state.started && outcomeOfStarted(call, prepared);
   if (ended) return ended;
   // An earlier run has passed the call through the hooks.
   if (!state.toolUse) {
-    const reviewed = await askAboutCall(run, prepared);
+    const reviewed = await askAboutCall(live, prepared);
     if (!isPreparedCall(reviewed)) return reviewed;
     prepared = reviewed;
   }
-  run.calls.markReady(call, prepared.toolUse);
+  live.calls.markReady(call, prepared.toolUse);
   return prepared;
 }
 
@@ -89,7 +86,7 @@ function outcomeOfStarted(call: OpenCall, prepared: PreparedCall): ToolOutcome |
  * gets the problem of the changed one.
  */
 async function askAboutCall(
-  run: PrepareParts & Pick<LiveRun, 'calls' | 'ending' | 'outbox'>,
+  live: ReviewParts,
   originalCall: PreparedCall,
 ): Promise<PreparedCall | ToolOutcome> {
   let rejection: ToolResult | undefined;
@@ -102,50 +99,37 @@ async function askAboutCall(
     if (returned.toolUse === prepared.toolUse) return returned;
     // The tool call keeps its id, because the result must name the id that the model chose.
     const toolUse = { ...returned.toolUse, id: originalCall.toolUse.id };
-    prepared = await prepare(run, toolUse);
+    prepared = await live.tools.prepare(toolUse);
     const { problem: _before, ...event } = returned;
     return { ...event, ...shownAs(prepared) };
   };
   let event: EventOf<'pre-acting'>;
   try {
     const data = shownAs(originalCall);
-    event = await run.outbox.askHooks('pre-acting', data, run.calls.roundJump, renew, reject);
+    event = await live.outbox.askHooks('pre-acting', data, live.calls.roundJump, renew, reject);
   } catch (error) {
-    if (run.ending.aborted) throw error;
-    if (run.waits.isStop(error)) return notStarted;
+    if (live.halt.aborted) throw error;
+    if (live.halt.isStop(error)) return notStarted;
     return failCall(
-      run.ending,
+      live.halt,
       originalCall.toolUse,
       error,
       'A hook failed before this call began.',
     );
   }
   // A hook may have closed the call.
-  if (!run.calls.isOpen(originalCall.toolUse)) return notStarted;
-  await run.outbox.tellReaders([event]);
-  return isStopAsked(run.calls) ? notStarted : (rejection ?? prepared);
+  if (!live.calls.isOpen(originalCall.toolUse)) return notStarted;
+  await live.outbox.tellReaders([event]);
+  return isStopAsked(live.calls) ? notStarted : (rejection ?? prepared);
 }
 
 function shownAs({ toolUse, ...prepared }: PreparedCall): EventData<'pre-acting'> {
   return prepared.ok ? { toolUse } : { toolUse, problem: prepared.problem };
 }
 
-/** Finds the tool and validates the input. */
-export async function prepare(run: PrepareParts, toolUse: ToolUse): Promise<PreparedCall> {
-  try {
-    const prepared = await run.waits.forCode(prepareCall(run.tools.current, toolUse));
-    if (prepared.ok) requireMiddlewareOf(prepared.tool, run.setup.use);
-    return prepared;
-  } catch (error) {
-    if (run.waits.isAbort(error)) throw error;
-    // If a schema throws, only this tool call fails.
-    return { ok: false, problem: errorText(error), toolUse };
-  }
-}
-
 /** Returns whether tools may start. A `stop` of a hook, an interrupt or an abort prevents it. */
-export function mayStart({ calls, ending }: Pick<LiveRun, 'calls' | 'ending'>): boolean {
-  return !isStopAsked(calls) && !isEndingEarly(ending);
+export function mayStart({ calls, halt }: StepParts): boolean {
+  return !isStopAsked(calls) && !isEndingEarly(halt);
 }
 
 function isStopAsked({ roundJump }: OpenCalls): boolean {
@@ -156,6 +140,6 @@ function isStopAsked({ roundJump }: OpenCalls): boolean {
  * Returns whether an interrupt or an abort ends the run. A run that is only suspended first runs
  * its open calls.
  */
-export function isEndingEarly({ aborted, interruptSignal }: Halting): boolean {
+export function isEndingEarly({ aborted, interruptSignal }: Halt): boolean {
   return aborted || interruptSignal.aborted;
 }

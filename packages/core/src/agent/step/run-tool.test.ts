@@ -19,9 +19,9 @@ function payWith(execute: NonNullable<Tool['execute']>): Tool {
 async function reviewed(pay: Tool, options: LiveRunOptions = {}) {
   const approvals = { name: 'approvals', on: {} };
   const tested = liveRun({ tools: [pay], ...options, use: [approvals, ...(options.use ?? [])] });
-  await openWith(tested.run, assistantMessage([use]));
-  const [call] = await reviewCalls(tested.run, tested.run.calls.open);
-  return { ...tested, start: () => runTool(tested.run, call!, fromRound) };
+  await openWith(tested.live, assistantMessage([use]));
+  const [call] = await reviewCalls(tested.live, tested.live.calls.open);
+  return { ...tested, start: () => runTool(tested.live, call!, fromRound) };
 }
 
 test('a tool runs once the log has the note that it starts', async () => {
@@ -31,7 +31,7 @@ test('a tool runs once the log has the note that it starts', async () => {
     order.push('tool');
     return 'paid';
   });
-  const { run, start } = await reviewed(pay, { memory });
+  const { live, start } = await reviewed(pay, { memory });
   const note = memory.note.bind(memory);
   vi.spyOn(memory, 'note').mockImplementation(async (notes, options) => {
     await note(notes, options);
@@ -39,8 +39,8 @@ test('a tool runs once the log has the note that it starts', async () => {
   });
   expect(await start()).toMatchObject({ output: 'paid', state: 'success' });
   expect(order).toEqual(['call-started, written: true', 'tool']);
-  expect(run.calls.stateOf(use)).toMatchObject({ started: true });
-  expect([...run.totals.toolsUsed]).toEqual(['pay']);
+  expect(live.calls.stateOf(use)).toMatchObject({ started: true });
+  expect([...live.totals.toolsUsed]).toEqual(['pay']);
 });
 
 test('a wrapper that runs a tool twice notes its start once', async () => {
@@ -65,53 +65,53 @@ test('a wrapper that runs a tool twice notes its start once', async () => {
 
 test('a tool does not start after a stop, an interrupt or an abort', async () => {
   const execute = vi.fn(() => 'paid');
-  const stops: ((run: ReturnType<typeof liveRun>['run']) => void)[] = [
-    (run) => {
-      run.calls.roundJump.jump = { at: 'pre-acting', to: 'stop' };
+  const stops: ((live: ReturnType<typeof liveRun>['live']) => void)[] = [
+    (live) => {
+      live.calls.roundJump.jump = { at: 'pre-acting', to: 'stop' };
     },
-    (run) => run.ending.stopWith({ kind: 'interrupted' }),
-    (run) => run.ending.abort(),
+    (live) => live.halt.stopWith({ kind: 'interrupted' }),
+    (live) => live.halt.abort(),
   ];
   for (const stop of stops) {
-    const { run, start } = await reviewed(payWith(execute));
-    stop(run);
+    const { live, start } = await reviewed(payWith(execute));
+    stop(live);
     expect(await start()).toBe(notStarted);
   }
   expect(execute).not.toHaveBeenCalled();
 });
 
 test('a run that is only suspended runs its open calls first', async () => {
-  const { run, start } = await reviewed(payWith(() => 'paid'));
-  run.ending.stopWith({ kind: 'suspended' });
+  const { live, start } = await reviewed(payWith(() => 'paid'));
+  live.halt.stopWith({ kind: 'suspended' });
   expect(await start()).toMatchObject({ output: 'paid' });
 });
 
 test('the tool of a call is looked up again if the tools have changed', async () => {
-  const { run, start } = await reviewed(payWith(() => 'old'));
-  run.tools.current = liveRun({ tools: [payWith(() => 'new')] }).run.tools.current;
+  const { live, start } = await reviewed(payWith(() => 'old'));
+  live.tools.current = liveRun({ tools: [payWith(() => 'new')] }).live.tools.current;
   expect(await start()).toMatchObject({ output: 'new' });
-  run.tools.current = liveRun().run.tools.current;
+  live.tools.current = liveRun().live.tools.current;
   expect(await start()).toMatchObject({ state: 'error' });
 });
 
 test('a TOOL_ERROR fails the run at once, and is the error result of its call', async () => {
-  const { run, start } = await reviewed(
+  const { live, start } = await reviewed(
     payWith(() => {
       throw new AgentError('TOOL_ERROR', 'The bank is gone.');
     }),
   );
   expect(await start()).toMatchObject({ state: 'error', output: 'Error: The bank is gone.' });
-  expect(run.ending.failure).toMatchObject({ code: 'TOOL_ERROR' });
+  expect(live.halt.failure).toMatchObject({ code: 'TOOL_ERROR' });
 });
 
 test('a call stays open if its wrapper fails before the tool starts and after an abort', async () => {
-  const { run, start } = await reviewed(
+  const { live, start } = await reviewed(
     payWith(() => 'paid'),
     {
       use: [
         {
           wrapTool: async () => {
-            run.ending.abort();
+            live.halt.abort();
             throw new Error('broken');
           },
         },
@@ -124,7 +124,7 @@ test('a call stays open if its wrapper fails before the tool starts and after an
 test('a result that a wrapper gives in place of the tool counts as a use, and an error does not', async () => {
   for (const state of ['success', 'error'] as const) {
     const execute = vi.fn(() => 'paid');
-    const { run, start } = await reviewed(payWith(execute), {
+    const { live, start } = await reviewed(payWith(execute), {
       use: [
         {
           wrapTool: async ({ toolUse: { id: toolUseId, name } }) => ({
@@ -138,7 +138,7 @@ test('a result that a wrapper gives in place of the tool counts as a use, and an
       ],
     });
     expect(await start()).toMatchObject({ output: 'cached' });
-    expect([...run.totals.toolsUsed]).toEqual(state === 'success' ? ['pay'] : []);
+    expect([...live.totals.toolsUsed]).toEqual(state === 'success' ? ['pay'] : []);
     expect(execute).not.toHaveBeenCalled();
   }
 });

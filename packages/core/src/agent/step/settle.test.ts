@@ -16,49 +16,49 @@ function input(messages: readonly Msg[], decisions: readonly Decision[] = []): R
 }
 
 test('a message is stored, is the question, and the model comes next', async () => {
-  const { run, types } = liveRun();
+  const { live, types } = liveRun();
   const question = userMessage('Why?');
-  expect(await settle(run, input([question]))).toEqual({ to: 'model' });
-  expect(run.log.questionId).toBe(question.id);
-  expect(run.log.messages.map((message) => textOf(message))).toEqual(['Why?']);
-  expect(run.log.hasBegun).toBe(true);
+  expect(await settle(live, input([question]))).toEqual({ to: 'model' });
+  expect(live.log.questionId).toBe(question.id);
+  expect(live.log.messages.map((message) => textOf(message))).toEqual(['Why?']);
+  expect(live.log.hasBegun).toBe(true);
   expect(types()).toEqual(['pre-call']);
 });
 
 test('what the wrappers of input admit is stored, and an input that was admitted early is admitted once', async () => {
   const wrapInput = vi.fn(async () => ({ messages: [userMessage('Kind?')], decisions: [] }));
-  const { run } = liveRun({ use: [{ wrapInput }] });
+  const { live } = liveRun({ use: [{ wrapInput }] });
   const sent = input([userMessage('Rude?')]);
-  const admitted = admitInput(run, sent.sent);
-  await settle(run, { ...sent, admitted });
-  expect(run.log.messages.map((message) => textOf(message))).toEqual(['Kind?']);
+  const admitted = admitInput(live.wrappers, sent.sent);
+  await settle(live, { ...sent, admitted });
+  expect(live.log.messages.map((message) => textOf(message))).toEqual(['Kind?']);
   expect(wrapInput).toHaveBeenCalledOnce();
 });
 
 test('a decision is noted, and its call runs next', async () => {
   const memory = new InMemoryMemory([assistantMessage([call])]);
-  const { run } = liveRun({ memory });
-  expect(await settle(run, input([], [approve]))).toEqual({ to: 'tools' });
-  expect(run.calls.stateOf(call)).toMatchObject({ decision: approve });
+  const { live } = liveRun({ memory });
+  expect(await settle(live, input([], [approve]))).toEqual({ to: 'tools' });
+  expect(live.calls.stateOf(call)).toMatchObject({ decision: approve });
 });
 
 test('a new message is refused while a tool call is open, and nothing is stored', async () => {
   const memory = new InMemoryMemory([assistantMessage([call])]);
-  const { run } = liveRun({ memory });
-  await expect(settle(run, input([userMessage('And?')]))).rejects.toMatchObject({
+  const { live } = liveRun({ memory });
+  await expect(settle(live, input([userMessage('And?')]))).rejects.toMatchObject({
     code: 'PENDING_TOOL_CALLS',
     details: { ids: ['c'] },
   });
   expect(await memory.read()).toHaveLength(1);
-  expect(run.log.hasBegun).toBe(false);
+  expect(live.log.hasBegun).toBe(false);
 });
 
 test('without input, a run continues what is open, and fails if there is nothing', async () => {
   const memory = new InMemoryMemory([assistantMessage([call])]);
-  expect(await settle(liveRun({ memory }).run, input([]))).toEqual({ to: 'tools' });
+  expect(await settle(liveRun({ memory }).live, input([]))).toEqual({ to: 'tools' });
   const question = new InMemoryMemory([userMessage('Why?')]);
-  expect(await settle(liveRun({ memory: question }).run, input([]))).toEqual({ to: 'model' });
-  await expect(settle(liveRun().run, input([]))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  expect(await settle(liveRun({ memory: question }).live, input([]))).toEqual({ to: 'model' });
+  await expect(settle(liveRun().live, input([]))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
 test('without input, a stored answer whose run has not ended goes to the readers again', async () => {
@@ -66,8 +66,8 @@ test('without input, a stored answer whose run has not ended goes to the readers
   const answer = assistantMessage('So.', { name: 'a' });
   await memory.append([userMessage('Why?'), answer]);
   await memory.note([{ kind: 'run-begin', runId: 'earlier' }], { write: true });
-  const { run, types } = liveRun({ memory });
-  expect(await settle(run, input([]))).toMatchObject({
+  const { live, types } = liveRun({ memory });
+  expect(await settle(live, input([]))).toMatchObject({
     kind: 'stored',
     message: { id: answer.id },
   });
@@ -80,36 +80,36 @@ test('a pre-call hook changes the input, unless hooks are only notified', async 
       on: { 'pre-call': (event: object) => ({ ...event, input: [userMessage('Kind?')] }) as never },
     },
   ];
-  const { run } = liveRun({ use });
-  await settle(run, input([userMessage('Rude?')]));
-  expect(textOf(run.log.messages[0]!)).toBe('Kind?');
-  const notified = liveRun({ use, preCallHooks: 'notify' }).run;
+  const { live } = liveRun({ use });
+  await settle(live, input([userMessage('Rude?')]));
+  expect(textOf(live.log.messages[0]!)).toBe('Kind?');
+  const notified = liveRun({ use, preCallHooks: 'notify' }).live;
   await settle(notified, input([userMessage('Rude?')]));
   expect(textOf(notified.log.messages[0]!)).toBe('Rude?');
 });
 
 test('a rejection by a pre-call hook stores nothing', async () => {
-  const { run } = liveRun({ use: [{ on: { 'pre-call': (event) => event.reject('No.') } }] });
-  await expect(settle(run, input([userMessage('Why?')]))).rejects.toMatchObject({
+  const { live } = liveRun({ use: [{ on: { 'pre-call': (event) => event.reject('No.') } }] });
+  await expect(settle(live, input([userMessage('Why?')]))).rejects.toMatchObject({
     code: 'HOOK_REJECTED',
   });
-  expect(await run.setup.memory.read()).toEqual([]);
+  expect(await live.setup.memory.read()).toEqual([]);
 });
 
 test('a jump of a pre-call hook is carried out after the input is stored', async () => {
-  const { run } = liveRun({ use: [{ on: { 'pre-call': (event) => event.stop() } }] });
-  expect(await settle(run, input([userMessage('Why?')]))).toMatchObject({
+  const { live } = liveRun({ use: [{ on: { 'pre-call': (event) => event.stop() } }] });
+  expect(await settle(live, input([userMessage('Why?')]))).toMatchObject({
     kind: 'unanswered',
     stoppedAt: 'pre-call',
   });
-  expect(run.log.messages).toHaveLength(1);
+  expect(live.log.messages).toHaveLength(1);
 });
 
 test('a run that failed before its turn reads nothing', async () => {
-  const { run } = liveRun();
-  run.ending.haltWith(new AgentError('AGENT_BUSY', 'Busy.'));
-  const read = vi.spyOn(run.setup.memory, 'read');
-  await expect(settle(run, input([userMessage('Why?')]))).rejects.toMatchObject({
+  const { live } = liveRun();
+  live.halt.haltWith(new AgentError('AGENT_BUSY', 'Busy.'));
+  const read = vi.spyOn(live.setup.memory, 'read');
+  await expect(settle(live, input([userMessage('Why?')]))).rejects.toMatchObject({
     code: 'AGENT_BUSY',
   });
   expect(read).not.toHaveBeenCalled();

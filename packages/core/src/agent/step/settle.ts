@@ -9,12 +9,14 @@ import { resumptionOf, type Resumption } from '../../memory/log/resumption.ts';
 import type { Msg } from '../../message/msg.ts';
 import { wrappedResult } from '../../tool/tool-call.ts';
 import { closeCall } from './close-calls.ts';
-import { endStopped, type EndParts } from './finish.ts';
+import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
 import type { Ending, Next } from '../next.ts';
 import type { JumpRequest, Outbox } from '../run/outbox.ts';
-import { runWrapped, type WrapParts } from '../run/wrapped-step.ts';
-import type { LiveRun } from '../run/live-run.ts';
+import type { RunSetup } from '../run/run-setup.ts';
+import type { StepParts } from '../run/step-parts.ts';
+import type { Wrappers } from '../run/wrappers.ts';
+import type { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
 
 /**
  * The input of a run, as it was sent. `admitted`: what `wrapInput` made of it, if that began before
@@ -25,23 +27,27 @@ export interface RunInput {
   readonly admitted?: Promise<ParsedInput> | undefined;
 }
 
+/** The parts of a run that store its input. */
+interface SettleParts extends StepParts {
+  readonly setup: RunSetup;
+  readonly waits: BoundedWaits;
+  readonly wrappers: Wrappers;
+}
+
 /** Admits the input, adds it to the log and says what comes first. */
-export async function settle(
-  run: EndParts & WrapParts,
-  { sent, admitted }: RunInput,
-): Promise<Next> {
-  if (run.ending.failure) return endStopped(run);
-  const input = await (admitted ?? admitInput(run, sent));
-  await run.log.open();
-  const { messages, requestedJump } = await preCall(run, input.messages);
-  return runWrapped(run, 'wrapSettle', { ...input, messages }, (value) =>
-    innerSettle(run, value, requestedJump),
+export async function settle(live: SettleParts, { sent, admitted }: RunInput): Promise<Next> {
+  if (live.halt.failure) return endStopped(live);
+  const input = await (admitted ?? admitInput(live.wrappers, sent));
+  await live.log.open();
+  const { messages, requestedJump } = await preCall(live, input.messages);
+  return live.wrappers.run('wrapSettle', { ...input, messages }, (value) =>
+    innerSettle(live, value, requestedJump),
   );
 }
 
 /** Passes an input through the wrappers of input, before anything is stored. */
-export function admitInput(run: WrapParts, sent: ParsedInput): Promise<ParsedInput> {
-  return runWrapped(run, 'wrapInput', sent, async (input) => input);
+export function admitInput(wrappers: Wrappers, sent: ParsedInput): Promise<ParsedInput> {
+  return wrappers.run('wrapInput', sent, async (input) => input);
 }
 
 /**
@@ -49,29 +55,29 @@ export function admitInput(run: WrapParts, sent: ParsedInput): Promise<ParsedInp
  * loop can ask the model.
  */
 async function innerSettle(
-  run: EndParts & Pick<LiveRun, 'setup'>,
+  live: SettleParts,
   input: SettleInput,
   requestedJump?: Jump,
 ): Promise<Next> {
   const { messages, decisions, closes = [] } = input;
-  checkNewIds(messages, run.log.messages);
+  checkNewIds(messages, live.log.messages);
   const closedIds = closes.map(({ toolUse }) => toolUse.id);
-  const openCalls = run.calls.open.filter(({ toolUse }) => !closedIds.includes(toolUse.id));
+  const openCalls = live.calls.open.filter(({ toolUse }) => !closedIds.includes(toolUse.id));
   if (messages.length) checkOpenCalls(openCalls, decisions);
-  const resumption = messages.length || decisions.length ? undefined : findResumption(run);
-  if (resumption && !run.ending.stopped) await removeLeftovers(run, resumption);
+  const resumption = messages.length || decisions.length ? undefined : findResumption(live);
+  if (resumption && !live.halt.stopped) await removeLeftovers(live, resumption);
   const notes = decisions.map((decision) => ({ kind: 'decision', decision }) as const);
   // New messages are written together with the notes. Without messages, nothing else would tell
   // another process that a run has begun.
-  await run.log.begin(notes, { write: !messages.length });
+  await live.log.begin(notes, { write: !messages.length });
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves
   // the results of open calls before this message.
-  await run.log.append(messages);
+  await live.log.append(messages);
   for (const { toolUse, result } of closes)
-    await closeCall(run, toolUse, wrappedResult(toolUse, result));
-  run.log.questionId = run.log.messages.findLast(isQuestion)?.id;
-  if (requestedJump) return jump(run, requestedJump);
-  if (resumption?.answer) return storedAnswer(run.outbox, resumption.answer);
+    await closeCall(live, toolUse, wrappedResult(toolUse, result));
+  live.log.questionId = live.log.messages.findLast(isQuestion)?.id;
+  if (requestedJump) return jump(live, requestedJump);
+  if (resumption?.answer) return storedAnswer(live.outbox, resumption.answer);
   const isActing = decisions[0] || resumption?.type === 'open-calls';
   return { to: isActing ? 'tools' : 'model' };
 }
@@ -80,22 +86,19 @@ async function innerSettle(
  * Passes the input through the `pre-call` hooks, then to the readers. Returns the input, and what
  * the hooks asked for.
  */
-async function preCall(
-  run: Pick<LiveRun, 'ending' | 'log' | 'options' | 'outbox' | 'waits'>,
-  input: readonly Msg[],
-) {
+async function preCall(live: SettleParts, input: readonly Msg[]) {
   const request: JumpRequest = {};
-  const { outbox, options } = run;
+  const { outbox, options } = live;
   const keepInput = async (event: EventOf<'pre-call'>) => ({ ...event, input });
   const renew = options.preCallHooks === 'notify' ? keepInput : undefined;
   const event = await outbox.askHooks('pre-call', { input }, request, renew);
   // After an abort, a hook that still runs has not judged the input.
-  if (run.waits.abandoned) run.ending.signal.throwIfAborted();
-  const { halt } = run.ending;
-  if (halt.kind === 'rejected') throw halt.error;
+  if (live.waits.abandoned) live.halt.signal.throwIfAborted();
+  const { cause } = live.halt;
+  if (cause.kind === 'rejected') throw cause.error;
   await outbox.tellReaders([event]);
   const added = event.input.filter((message) => !input.includes(message));
-  checkNewIds(added, run.log.messages, 'A pre-call hook must create a new message each time.');
+  checkNewIds(added, live.log.messages, 'A pre-call hook must create a new message each time.');
   return { messages: event.input, requestedJump: request.jump };
 }
 
@@ -120,11 +123,11 @@ function checkOpenCalls(openCalls: readonly OpenCall[], decisions: readonly Deci
  * Returns how an agent call without input continues from the log. Throws `INVALID_INPUT` if there
  * is nothing to continue.
  */
-function findResumption(run: Pick<LiveRun, 'log' | 'options' | 'setup'>): Resumption {
-  const { log, status } = run.setup;
+function findResumption(live: SettleParts): Resumption {
+  const { log, status } = live.setup;
   // Only a log stores whether the run of its last answer has ended.
   const openRunId = log ? status.openRunId : undefined;
-  const resumption = resumptionOf({ messages: run.log.messages, openRunId }, run.options.name);
+  const resumption = resumptionOf({ messages: live.log.messages, openRunId }, live.options.name);
   if (resumption.type !== 'nothing') return resumption;
   throw new AgentError(
     'INVALID_INPUT',
@@ -136,10 +139,7 @@ function findResumption(run: Pick<LiveRun, 'log' | 'options' | 'setup'>): Resump
  * Removes partial replies and messages of an interrupt from the end of the log. The note of the new
  * run, which comes next, stores this change.
  */
-async function removeLeftovers(
-  { log, outbox }: Pick<LiveRun, 'log' | 'outbox'>,
-  { removed }: Resumption,
-): Promise<void> {
+async function removeLeftovers({ log, outbox }: StepParts, { removed }: Resumption): Promise<void> {
   if (!removed.length) return;
   await log.edit({ remove: removed.map(({ id }) => id) }, { later: true });
   await outbox.emit('step-reset', { reason: 'resume' });

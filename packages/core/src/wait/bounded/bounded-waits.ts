@@ -1,6 +1,6 @@
-import { fieldOf, misconfigured } from '../../error/agent-error.ts';
+import { misconfigured } from '../../error/agent-error.ts';
 import { onAbort } from '../abort.ts';
-import type { Halting } from '../halt.ts';
+import type { Halt } from '../halt.ts';
 import { BoundedStep } from './bounded-step.ts';
 import { NestedSteps } from './nested-steps.ts';
 import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';
@@ -8,22 +8,14 @@ import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';
 /** Time that a store gets to finish after an abort, in milliseconds. */
 const storePatienceMs = 250;
 
-/** What a run tells its waits. */
-interface WaitParts {
-  readonly ending: Pick<Halting, 'signal' | 'stopSignal' | 'aborted' | 'stage' | 'fail'>;
-  /** `unwritten`: writes that the store has not finished. The agent's next run waits for them. */
-  readonly setup: { readonly unwritten: Set<Promise<unknown>> };
-  /** Throws `ABORTED` after the end of the run. */
-  alive(): unknown;
-}
-
 /**
  * Waits of one run for external code: hooks, middleware and stores. External code may never settle,
  * so each wait ends a short time after an abort. Values and errors that come later are dropped. The
  * name of a method says for what it waits.
  */
 export class BoundedWaits {
-  readonly #run: WaitParts;
+  readonly #halt: Halt;
+  readonly #unwritten: Set<Promise<unknown>>;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
   /** The wrappers and steps that have not ended. */
@@ -35,9 +27,11 @@ export class BoundedWaits {
   /** Whether a wait ended before its code, which may still run. */
   abandoned = false;
 
-  constructor(run: WaitParts) {
-    this.#run = run;
-    onAbort(run.ending.signal, () => this.#open.forEach((wait) => this.#startTimer(wait)));
+  /** `unwritten`: gets the writes that the store has not finished, for the agent's next run. */
+  constructor(halt: Halt, unwritten: Set<Promise<unknown>>) {
+    this.#halt = halt;
+    this.#unwritten = unwritten;
+    onAbort(halt.signal, () => this.#open.forEach((wait) => this.#startTimer(wait)));
   }
 
   /** Returns the value of `work`. Rejects with the signal's reason if the run is aborted first. */
@@ -58,8 +52,8 @@ export class BoundedWaits {
     check: (value: Out) => void,
   ): Promise<Out> {
     const inner = new BoundedStep(next, () => {
-      this.#run.ending.fail(misconfigured(`${where} may call next() once.`));
-      return this.#run.ending.signal.reason;
+      this.#halt.fail(misconfigured(`${where} may call next() once.`));
+      return this.#halt.signal.reason;
     });
     const wrapper = this.#running.begin();
     const work = startWork(() => begin(inner.begin));
@@ -84,9 +78,9 @@ export class BoundedWaits {
     inner.close();
     if (inner.isRunning) {
       // For example after a `Promise.race`. No code inside may outlive the run.
-      this.#run.ending.fail(error ?? misconfigured(`${where} must wait for next().`));
+      this.#halt.fail(error ?? misconfigured(`${where} must wait for next().`));
       await inner.settled;
-      throw this.#run.ending.signal.reason;
+      throw this.#halt.signal.reason;
     }
     check(await work);
     return work;
@@ -98,7 +92,7 @@ export class BoundedWaits {
    */
   async duringStep<T>(begin: () => Promise<T>): Promise<T> {
     // The wrapper that takes a step too late gets the error, and need not pass it on.
-    this.#run.alive();
+    this.#halt.throwIfOver();
     const step = this.#running.begin();
     try {
       return await begin();
@@ -115,7 +109,7 @@ export class BoundedWaits {
    * the hook's value.
    */
   forHook<T>(work: PromiseLike<T>, isNotice: boolean): Promise<T | undefined> {
-    const resolves = isNotice || this.#run.ending.stage === 'aborting';
+    const resolves = isNotice || this.#halt.stage === 'aborting';
     return this.#bound(work, { resolves }) as Promise<T | undefined>;
   }
 
@@ -132,35 +126,19 @@ export class BoundedWaits {
     if (!work) return;
     const value = await this.#bound(work, { isStore: true, resolves: true });
     if (value !== notSettled) return done?.();
-    const { setup, ending } = this.#run;
     const forget = (): void => {
-      setup.unwritten.delete(work);
+      this.#unwritten.delete(work);
     };
     this.#hasLostWrite = true;
-    setup.unwritten.add(work);
+    this.#unwritten.add(work);
     work.then(forget, forget);
     done?.();
-    if (this.#run.ending.stage !== 'aborting') throw ending.signal.reason;
-  }
-
-  /** Returns whether `thrown` comes from the abort of the run, not from a failure. */
-  isAbort(thrown: unknown): boolean {
-    const { signal } = this.#run.ending;
-    return signal.aborted && thrown === signal.reason;
-  }
-
-  /**
-   * Returns whether `thrown` comes from work that took `stopSignal`, after an interrupt or a pause.
-   * It is then no failure: the run ends as it was asked to.
-   */
-  isStop(thrown: unknown): boolean {
-    const { aborted, stopSignal } = this.#run.ending;
-    return !aborted && stopSignal.aborted && isCausedBy(thrown, stopSignal.reason);
+    if (this.#halt.stage !== 'aborting') throw this.#halt.signal.reason;
   }
 
   /** Settles as the work does. After an abort, ends when the time of the work is over. */
   #bound<T>(work: T | PromiseLike<T>, options: WaitOptions = {}): Promise<unknown> {
-    const wait = new OpenWait(options, this.#run.ending);
+    const wait = new OpenWait(options, this.#halt);
     this.#open.add(wait);
     if (wait.isLate) this.#startTimer(wait);
     Promise.resolve(work).then(
@@ -212,7 +190,7 @@ export class BoundedWaits {
    * a step of the run has failed.
    */
   #isFailure(error: unknown): boolean {
-    return !this.#run.ending.aborted || this.#stepErrors.has(error);
+    return !this.#halt.aborted || this.#stepErrors.has(error);
   }
 }
 
@@ -233,14 +211,4 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
   } catch (error) {
     return error;
   }
-}
-
-/** Returns whether an error is `cause`, or has it as its cause. */
-function isCausedBy(error: unknown, cause: unknown): boolean {
-  const seen = new Set<unknown>();
-  for (let one = error; !seen.has(one); one = fieldOf(one, 'cause')) {
-    if (one === cause) return true;
-    seen.add(one);
-  }
-  return false;
 }

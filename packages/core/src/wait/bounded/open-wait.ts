@@ -1,4 +1,4 @@
-import type { Halting } from '../halt.ts';
+import type { Halt } from '../halt.ts';
 import type { NestedStep } from './nested-steps.ts';
 
 /** Stands for the value of a write that has not settled. */
@@ -19,7 +19,7 @@ export interface WaitOptions {
   readonly wrapper?: NestedStep;
 }
 
-type AbortState = Pick<Halting, 'aborted' | 'signal'>;
+type AbortState = Pick<Halt, 'aborted' | 'signal'>;
 
 /** A wait of a run whose work has not settled. */
 export class OpenWait {
@@ -30,17 +30,17 @@ export class OpenWait {
   /** Whether the wait began after the abort of the run. */
   readonly isLate: boolean;
   readonly #resolvesWhenOver: boolean;
-  readonly #ending: AbortState;
+  readonly #halt: AbortState;
   #resolve!: (value: unknown) => void;
   #reject!: (error: unknown) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ isStore = false, resolves = false, wrapper }: WaitOptions, ending: AbortState) {
+  constructor({ isStore = false, resolves = false, wrapper }: WaitOptions, halt: AbortState) {
     this.isStore = isStore;
     this.wrapper = wrapper;
-    this.isLate = ending.aborted;
+    this.isLate = halt.aborted;
     this.#resolvesWhenOver = resolves;
-    this.#ending = ending;
+    this.#halt = halt;
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -58,7 +58,7 @@ export class OpenWait {
   /** Ends the wait without the value of its work. */
   giveUp(): void {
     if (this.#resolvesWhenOver) this.#resolve(this.isStore ? notSettled : undefined);
-    else this.#reject(this.#ending.signal.reason);
+    else this.#reject(this.#halt.signal.reason);
   }
 
   /** Starts the time that the work gets after an abort. */

@@ -5,7 +5,6 @@ import type { ParsedInput } from '../../event/agent-input.ts';
 import type { Next } from '../next.ts';
 import type { Middleware, Reply } from '../middleware.ts';
 import { liveRun } from '@test/support/live-run.ts';
-import { runWrapped, runWrappedTool } from './wrapped-step.ts';
 
 const reply = { message: userMessage('Hi.'), reason: 'stopped-by-hook' } as Reply;
 const toModel: Next = { to: 'model' };
@@ -26,8 +25,8 @@ function marking(order: string[], mark: string): Middleware {
 
 test('the first middleware is the outermost, and the step comes last', async () => {
   const order: string[] = [];
-  const { run } = liveRun({ use: [marking(order, 'one'), {}, marking(order, 'two')] });
-  const outcome = await runWrapped(run, 'wrapReply', reply, async () => {
+  const { live } = liveRun({ use: [marking(order, 'one'), {}, marking(order, 'two')] });
+  const outcome = await live.wrappers.run('wrapReply', reply, async () => {
     order.push('step');
     return toModel;
   });
@@ -37,23 +36,23 @@ test('the first middleware is the outermost, and the step comes last', async () 
 
 test('without a wrapper, the step gets the input at once', async () => {
   const inner = vi.fn(async () => toModel);
-  await runWrapped(liveRun().run, 'wrapReply', reply, inner);
+  await liveRun().live.wrappers.run('wrapReply', reply, inner);
   expect(inner).toHaveBeenCalledWith(reply);
 });
 
 test('a wrapper gets the run of the middleware, and may answer without its next', async () => {
-  const { run } = liveRun({
+  const { live } = liveRun({
     use: [
       {
         wrapReply: async (_input, _next, given) => {
-          expect(given).toBe(run.forMiddleware);
+          expect(given).toBe(live.run);
           return { to: 'tools' };
         },
       },
     ],
   });
   const inner = vi.fn(async () => toModel);
-  expect(await runWrapped(run, 'wrapReply', reply, inner)).toEqual({ to: 'tools' });
+  expect(await live.wrappers.run('wrapReply', reply, inner)).toEqual({ to: 'tools' });
   expect(inner).not.toHaveBeenCalled();
 });
 
@@ -62,8 +61,8 @@ test.each<[what: string, wrapper: unknown, problem: RegExp]>([
   ['nothing', () => undefined, /returned no promise/],
   ['a value of another step', async () => ({ text: 'x' }), /The result of wrapReply\(\) of "odd"/],
 ])('a wrapper that returns %s is named', async (_what, wrapReply, problem) => {
-  const { run } = liveRun({ use: [{ name: 'odd', wrapReply: wrapReply as never }] });
-  const work = runWrapped(run, 'wrapReply', reply, async () => toModel);
+  const { live } = liveRun({ use: [{ name: 'odd', wrapReply: wrapReply as never }] });
+  const work = live.wrappers.run('wrapReply', reply, async () => toModel);
   await expect(work).rejects.toMatchObject({
     code: 'CONFIGURATION',
     message: expect.stringMatching(problem) as string,
@@ -82,32 +81,32 @@ test('`recover` gives the outcome of each wrapper that fails, and of a step with
       throw new Error(mark);
     },
   });
-  const { run } = liveRun({ use: [failing('outer'), failing('inner')] });
+  const { live } = liveRun({ use: [failing('outer'), failing('inner')] });
   const step = async (): Promise<Next> => toModel;
-  expect(await runWrapped(run, 'wrapReply', reply, step, recover)).toBe(toModel);
+  expect(await live.wrappers.run('wrapReply', reply, step, recover)).toBe(toModel);
   expect(errors).toEqual(['inner', 'outer']);
   const broken = (): Promise<Next> => Promise.reject(new Error('step'));
-  expect(await runWrapped(liveRun().run, 'wrapReply', reply, broken, recover)).toBe(toModel);
+  expect(await liveRun().live.wrappers.run('wrapReply', reply, broken, recover)).toBe(toModel);
   expect(errors.at(-1)).toBe('step');
 });
 
 test('after an abort, an input that a wrapper has admitted is not used', async () => {
   const input: ParsedInput = { messages: [], decisions: [] };
-  const { run } = liveRun({
+  const { live } = liveRun({
     use: [
       {
         wrapInput: async (given, next) => {
-          run.ending.abort(new Error('gone'));
+          live.halt.abort(new Error('gone'));
           return next(given);
         },
       },
     ],
   });
-  await expect(runWrapped(run, 'wrapInput', input, async (each) => each)).rejects.toThrow('gone');
+  await expect(live.wrappers.run('wrapInput', input, async (each) => each)).rejects.toThrow('gone');
 });
 
 test('wrapTool may call its next several times, and its result gets the id of the call', async () => {
-  const { run } = liveRun({
+  const { live } = liveRun({
     use: [
       {
         wrapTool: async (given, next) => {
@@ -118,7 +117,7 @@ test('wrapTool may call its next several times, and its result gets the id of th
     ],
   });
   const inner = vi.fn(async (): Promise<ToolOutcome> => paid);
-  expect(await runWrappedTool(run, call, inner)).toEqual(paid);
+  expect(await live.wrappers.runTool(call, inner)).toEqual(paid);
   expect(inner).toHaveBeenCalledTimes(2);
 });
 
@@ -128,23 +127,23 @@ test.each([
 ])(
   'a tool call that an abort ends while %s has the outcome for that',
   async (_when, started, outcome) => {
-    const { run } = liveRun({
+    const { live } = liveRun({
       use: [
         {
           wrapTool: () => {
-            run.ending.abort(new Error('gone'));
+            live.halt.abort(new Error('gone'));
             return new Promise(() => {});
           },
         },
       ],
     });
-    run.status.calls.set('c', { started });
-    expect(await runWrappedTool(run, call, async () => paid)).toMatchObject(outcome);
+    live.status.calls.set('c', { started });
+    expect(await live.wrappers.runTool(call, async () => paid)).toMatchObject(outcome);
   },
 );
 
 test('an error of wrapTool that is no abort is thrown', async () => {
   const wrapTool = (): Promise<never> => Promise.reject(new Error('broken'));
-  const { run } = liveRun({ use: [{ wrapTool }] });
-  await expect(runWrappedTool(run, call, async () => paid)).rejects.toThrow('broken');
+  const { live } = liveRun({ use: [{ wrapTool }] });
+  await expect(live.wrappers.runTool(call, async () => paid)).rejects.toThrow('broken');
 });
