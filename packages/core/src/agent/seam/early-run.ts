@@ -74,7 +74,7 @@ export interface EarlyRun extends RunView {
     /**
      * The stream of the model inside the `wrapModel` of all middleware, for code that takes a
      * `ChatModel`. Pass the run in `context.run`, and its usage to `addUsage()`. Otherwise use
-     * `ask()`.
+     * `ask()`. In a `wrapModel`, use `next.stream()`: this stream would come to it again.
      */
     stream(...args: Parameters<ChatModel['stream']>): ReturnType<ChatModel['stream']>;
     /**
@@ -92,7 +92,8 @@ export interface EarlyRun extends RunView {
     /**
      * Sends an event to the hooks, then to the readers. With `to: 'readers'`, leaves out the hooks.
      * Only then it may be an event with controls, because the loop would not carry out what hooks
-     * ask for.
+     * ask for. A hook must not send an event that it gets itself: if that has no end, the agent call
+     * fails with `CONFIGURATION`.
      */
     emit<K extends ObservedEvent>(type: K, data: EventData<K>): Promise<void>;
     emit<K extends EventType>(
@@ -144,7 +145,7 @@ export interface EarlyRun extends RunView {
      * ending.
      */
     handle(handler: InboxHandler): void;
-    /** Passes more input through `wrapInput`. */
+    /** Passes more input through `wrapInput`. In a `wrapInput`, call its `next` instead. */
     admit(input: ParsedInput): Promise<ParsedInput>;
   };
 }

@@ -9,6 +9,15 @@ import { notSettled, OpenWait, type WaitOptions } from './open-wait.ts';
 const storePatienceMs = 250;
 
 /**
+ * Maximum number of steps that begin inside each other at once, before one of them waits. More
+ * would exceed the stack of some engines.
+ */
+const maxNestedBegins = 50;
+
+/** Maximum number of wrappers and steps of one run that have not ended. */
+const maxRunningSteps = 4000;
+
+/**
  * Waits of one run for external code: hooks, middleware and stores. External code may never settle,
  * so each wait ends a short time after an abort. Values and errors that come later are dropped. The
  * name of a method says for what it waits.
@@ -22,6 +31,8 @@ export class BoundedWaits {
   readonly #running: NestedSteps = new NestedSteps();
   /** The open waits, whose timers an abort starts. */
   readonly #open: Set<OpenWait> = new Set();
+  /** Number of steps that begin now, each inside the one before. */
+  #beginning = 0;
   /** Whether a wait for a write has ended before the write. Stores then get no more time. */
   #hasLostWrite = false;
   /** Whether a wait ended before its code, which may still run. */
@@ -88,19 +99,33 @@ export class BoundedWaits {
 
   /**
    * Runs a step of the run, unless the run has ended. The wrappers around it wait for its end, and
-   * for its error.
+   * for its error. Fails the run if steps begin inside each other without end, as when a hook sends
+   * an event that it gets itself.
    */
   async duringStep<T>(begin: () => Promise<T>): Promise<T> {
     // The wrapper that takes a step too late gets the error, and need not pass it on.
     this.#halt.throwIfOver();
+    if (this.#beginning >= maxNestedBegins || this.#running.size >= maxRunningSteps) {
+      this.#halt.fail(misconfigured(endless));
+      throw this.#halt.signal.reason;
+    }
     const step = this.#running.begin();
     try {
-      return await begin();
+      return await this.#beginStep(begin);
     } catch (error) {
       this.#stepErrors.add(error);
       throw error;
     } finally {
       this.#running.end(step);
+    }
+  }
+
+  #beginStep<T>(begin: () => Promise<T>): Promise<T> {
+    this.#beginning += 1;
+    try {
+      return begin();
+    } finally {
+      this.#beginning -= 1;
     }
   }
 
@@ -193,6 +218,11 @@ export class BoundedWaits {
     return !this.#halt.aborted || this.#stepErrors.has(error);
   }
 }
+
+const endless =
+  'A hook or a wrapper comes to itself again through `run`, without end. A hook must not send an ' +
+  "event that it gets itself, and a `'*'` hook gets every event. A wrapper must call `next()` " +
+  'instead of `run.inbox.admit()` or `run.model.ask()` for its own step.';
 
 /** Starts work that may also throw instead of returning a promise. */
 function startWork<T>(begin: () => Promise<T>): Promise<T> {

@@ -11,6 +11,10 @@ export interface NestedStep {
 export class NestedSteps {
   readonly #steps: Set<NestedStep> = new Set();
 
+  get size(): number {
+    return this.#steps.size;
+  }
+
   begin(): NestedStep {
     const step: NestedStep = { onInnermost: undefined };
     this.#steps.add(step);
