@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { makeWitness, MortalProcess } from '@test/faults/mortal-process.ts';
 import { historyFaults } from '@test/support/history-faults.ts';
-import type { AgentInput } from '../event/agent-input.ts';
-import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { toolResultsOf, toolUsesOf, userMessage } from '../message/msg.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import { approvals, type ApprovalsOptions } from './approvals.ts';
-import type { ApprovalDecision } from './ask-approver.ts';
+import type { AgentInput } from '../../event/agent-input.ts';
+import type { Decision, PendingCall } from '../../event/pending-call.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { toolResultsOf, toolUsesOf, userMessage } from '../../message/msg.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { approvals, type ApprovalsOptions } from '../approvals.ts';
+import type { ApprovalDecision } from '../ask-approver.ts';
 
 // Every state of an approval lies in the log: a process that dies at any point loses none of it.
 

@@ -12,7 +12,7 @@ import {
 } from '@isoloop/core';
 import { historyFaults, requestFaults } from '@test/support/history-faults.ts';
 import { makeWitness, MortalProcess } from '@test/faults/mortal-process.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { scriptedAgent } from '@test/support/scripted-agent.ts';
 
 const approve: Decision = { toolUseId: 'c1', type: 'approve' };
