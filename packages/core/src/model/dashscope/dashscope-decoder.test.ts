@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ModelDelta } from '../chat-model.ts';
 import { EventReply } from '../http/event-reply.ts';
 import { DashScopeDecoder } from './dashscope-decoder.ts';
+import { testMalformedChunks } from '@test/support/malformed-chunks.ts';
 
 const chunk = (message: object, finishReason: string | null = 'null', usage?: object): object => ({
   output: {
@@ -167,4 +168,21 @@ test.each([
   [{ output: {} }],
 ])('%j is ignored, because it is not a chunk', (each) => {
   expect(decode(each)).toEqual([{ type: 'finish', reason: 'stop', metadata: {} }]);
+});
+
+const output = (message: string): string =>
+  `{"output":{"choices":[{"message":${message},"finish_reason":"null"}]}}`;
+
+testMalformedChunks({
+  decoder: () => new DashScopeDecoder(),
+  before: output('{"content":"Hi"}'),
+  chunks: [
+    '{"output":{"choices":[{"mess',
+    '{"output":{"choices":{"message":{}}}}',
+    output('{"content":5}'),
+    output('{"content":[null]}'),
+    output('{"content":[{"text":["a"]}]}'),
+    output('{"reasoning_content":["a"]}'),
+    output('{"tool_calls":{}}'),
+  ],
 });

@@ -1,22 +1,22 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
-import { dashscope } from './dashscope/dashscope.ts';
-import { AgentError } from '../error/agent-error.ts';
-import type { Middleware } from '../agent/middleware.ts';
-import { toolResultsOf } from '../message/msg.ts';
-import { agentTool } from '../several/agent-tool.ts';
-import { fallback } from '../resilience/fallback.ts';
-import { replyCache } from '../resilience/reply-cache.ts';
-import { retry } from '../resilience/retry.ts';
-import { openai } from './openai/openai.ts';
-import { openaiResponses } from './responses/openai-responses.ts';
-import type { Fetch } from './http/http-model.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { fromAiSdk } from './ai-sdk/ai-sdk-model.ts';
-import type { ChatModel, ModelDelta } from './chat-model.ts';
+import { dashscope } from '../dashscope/dashscope.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import type { Middleware } from '../../agent/middleware.ts';
+import { toolResultsOf } from '../../message/msg.ts';
+import { agentTool } from '../../several/agent-tool.ts';
+import { fallback } from '../../resilience/fallback.ts';
+import { replyCache } from '../../resilience/reply-cache.ts';
+import { retry } from '../../resilience/retry.ts';
+import { openai } from '../openai/openai.ts';
+import { openaiResponses } from '../responses/openai-responses.ts';
+import type { Fetch } from '../http/http-model.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { fromAiSdk } from '../ai-sdk/ai-sdk-model.ts';
+import type { ChatModel, ModelDelta } from '../chat-model.ts';
 
 /** A format, and the reply "Half" that ends with a finish reason. */
 interface Wire {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../../error/agent-error.ts';
-import { thinkingOf } from '../../message/msg.ts';
-import { openai, type OpenAiOptions } from './openai.ts';
-import { ReActAgent } from '../../react-agent/react-agent.ts';
-import { tool } from '../../tool/tool.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { thinkingOf } from '../../../message/msg.ts';
+import { openai, type OpenAiOptions } from '../openai.ts';
+import { ReActAgent } from '../../../react-agent/react-agent.ts';
+import { tool } from '../../../tool/tool.ts';
 
 /** What a user sees of a reply: its text and the calls that ran, or the error. */
 type Seen =

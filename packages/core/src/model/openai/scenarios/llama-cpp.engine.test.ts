@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { randomOf } from '@test/random-of.ts';
 import { outcomeOf, type ModelOutcome } from '@test/support/model-outcome.ts';
-import { openai } from './openai.ts';
+import { openai } from '../openai.ts';
 
 /** A request to llama.cpp's server and its reply, as it was recorded. */
 interface Recorded {
@@ -11,7 +11,7 @@ interface Recorded {
   readonly body: string;
 }
 
-const files = import.meta.glob<string>('../../../../../test/fixtures/llama-cpp/*.json', {
+const files = import.meta.glob<string>('../../../../../../test/fixtures/llama-cpp/*.json', {
   query: '?raw',
   import: 'default',
   eager: true,

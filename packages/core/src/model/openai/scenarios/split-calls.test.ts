@@ -3,9 +3,9 @@ import { randomJson } from '@test/random-json.ts';
 import { randomOf } from '@test/random-of.ts';
 import { seeds } from '@test/test-extent.ts';
 import { joined } from '@test/support/model-outcome.ts';
-import { DashScopeDecoder } from '../dashscope/dashscope-decoder.ts';
-import { EventReply } from '../http/event-reply.ts';
-import { OpenAiDecoder } from './openai-decoder.ts';
+import { DashScopeDecoder } from '../../dashscope/dashscope-decoder.ts';
+import { EventReply } from '../../http/event-reply.ts';
+import { OpenAiDecoder } from '../openai-decoder.ts';
 
 /** Ways in which servers number, identify, name and split the fragments of tool calls. */
 const ways = {

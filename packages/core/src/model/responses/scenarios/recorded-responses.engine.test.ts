@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import type { AgentError } from '../../error/agent-error.ts';
-import { isObjectOrArray } from '../../message/json.ts';
-import { joinDeltas } from '../reply/deltas.ts';
-import type { ModelDelta } from '../chat-model.ts';
-import { EventReply } from '../http/event-reply.ts';
-import { ResponsesDecoder } from './responses-decoder.ts';
+import type { AgentError } from '../../../error/agent-error.ts';
+import { isObjectOrArray } from '../../../message/json.ts';
+import { joinDeltas } from '../../reply/deltas.ts';
+import type { ModelDelta } from '../../chat-model.ts';
+import { EventReply } from '../../http/event-reply.ts';
+import { ResponsesDecoder } from '../responses-decoder.ts';
 
 const fixtures = import.meta.glob<string>(
-  '../../../../../test/fixtures/responses-streams/*.{json,sse}',
+  '../../../../../../test/fixtures/responses-streams/*.{json,sse}',
   { query: '?raw', import: 'default', eager: true },
 );
 

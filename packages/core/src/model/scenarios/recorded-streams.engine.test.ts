@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import goldenText from '@test/fixtures/golden/openai-replies.json?raw';
-import type { ModelDelta } from './chat-model.ts';
-import { EventReply } from './http/event-reply.ts';
-import { OpenAiDecoder } from './openai/openai-decoder.ts';
+import type { ModelDelta } from '../chat-model.ts';
+import { EventReply } from '../http/event-reply.ts';
+import { OpenAiDecoder } from '../openai/openai-decoder.ts';
 
 const recorded = import.meta.glob<string>(
-  '../../../../test/fixtures/provider-streams/*.{txt,sse}',
+  '../../../../../test/fixtures/provider-streams/*.{txt,sse}',
   {
     query: '?raw',
     import: 'default',

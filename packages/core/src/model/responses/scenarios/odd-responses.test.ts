@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../../error/agent-error.ts';
-import { openaiResponses } from './openai-responses.ts';
-import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { AgentError } from '../../../error/agent-error.ts';
+import { openaiResponses } from '../openai-responses.ts';
+import { ReActAgent } from '../../../react-agent/react-agent.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

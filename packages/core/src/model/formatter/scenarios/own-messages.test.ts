@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import type { AgentOptions, CallOptions } from '../../react-agent/agent-options.ts';
-import { ReActAgent } from '../../react-agent/react-agent.ts';
-import { summarizeHistory } from '../../context/summarize-history.ts';
+import type { AgentOptions, CallOptions } from '../../../react-agent/agent-options.ts';
+import { ReActAgent } from '../../../react-agent/react-agent.ts';
+import { summarizeHistory } from '../../../context/summarize-history.ts';
 import { outputGuards, lengthRule } from '@isoloop/guards';
-import { assistantMessage, systemMessage, userMessage, textOf } from '../../message/msg.ts';
-import { answerFromObservations } from '../../../../presets/src/oxygent/answer-from-observations.ts';
+import { assistantMessage, systemMessage, userMessage, textOf } from '../../../message/msg.ts';
+import { answerFromObservations } from '../../../../../presets/src/oxygent/answer-from-observations.ts';
 import { prepending } from '@test/support/prepending.ts';
-import { errorHints } from '../../results/error-hints.ts';
-import { checkAnswers } from '../../text-protocol/check-answers.ts';
-import { reuseResults } from '../../results/reuse-results.ts';
-import { jsonMode } from '../../output/json-and-yaml-mode.ts';
-import { structured } from '../../output/structured.ts';
-import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
-import { tool } from '../../tool/tool.ts';
-import { multiAgent } from './multi-agent.ts';
+import { errorHints } from '../../../results/error-hints.ts';
+import { checkAnswers } from '../../../text-protocol/check-answers.ts';
+import { reuseResults } from '../../../results/reuse-results.ts';
+import { jsonMode } from '../../../output/json-and-yaml-mode.ts';
+import { structured } from '../../../output/structured.ts';
+import { ScriptedModel, type ScriptedReply } from '../../../testing/scripted-model.ts';
+import { tool } from '../../../tool/tool.ts';
+import { multiAgent } from '../multi-agent.ts';
 
 const look = tool({
   name: 'look',

@@ -3,15 +3,15 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { expect, test } from 'vitest';
 import { httpProviders } from '@test/support/providers.ts';
 import { unfinished } from '@test/support/wire-formats.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import { AgentError } from '../error/agent-error.ts';
-import { retry } from '../resilience/retry.ts';
-import type { ChatModel, ModelDelta } from './chat-model.ts';
-import { openai } from './openai/openai.ts';
-import type { Fetch } from './http/http-model.ts';
-import type { ConformanceReply } from '../testing/model-outcome.ts';
-import { tool } from '../tool/tool.ts';
-import { fromAiSdk } from './ai-sdk/ai-sdk-model.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { retry } from '../../resilience/retry.ts';
+import type { ChatModel, ModelDelta } from '../chat-model.ts';
+import { openai } from '../openai/openai.ts';
+import type { Fetch } from '../http/http-model.ts';
+import type { ConformanceReply } from '../../testing/model-outcome.ts';
+import { tool } from '../../tool/tool.ts';
+import { fromAiSdk } from '../ai-sdk/ai-sdk-model.ts';
 
 /** Arguments of the calls that a reply makes before its connection breaks. */
 type Arguments = readonly string[];
