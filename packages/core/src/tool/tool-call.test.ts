@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { outputText, toolResultsOf } from '../message/msg.ts';
+import { outputText, toolResultsOf, type Msg } from '../message/msg.ts';
 import type { JsonValue } from '../message/json.ts';
 import { jsonSchema } from '../schema/json-schema.ts';
 import { agentscope } from '@isoloop/presets';
 import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { tool, type ToolOptions } from './tool.ts';
+import type { ChatModel, ModelDelta } from '../model/chat-model.ts';
+import { ReActAgent } from '../react-agent/react-agent.ts';
+import { ScriptedModel } from '../testing/scripted-model.ts';
+import type { Middleware } from '../agent/middleware.ts';
+import { approvals } from '../approval/approvals.ts';
+import { withExecute } from './tool-call.ts';
 
 /** Returns the arguments that the tool gets, or the text of its error result. */
 async function given(
@@ -251,4 +257,179 @@ test('the log keeps the arguments as the model sent them', async () => {
   await agent.call('go');
   expect(problems).toEqual([undefined]);
   expect((await agent.messages())[1]!.content).toMatchObject([{ input: { a: null } }]);
+});
+
+// Some models send `null` or nothing as the arguments of a tool that has none.
+
+/** Returns a model that calls the tool once with this text as its arguments. */
+function modelThatCalls(name: string, text: string): ChatModel {
+  const replies: ModelDelta[][] = [
+    [{ type: 'tool-input', index: 0, name, delta: text }],
+    [{ type: 'text', id: '0', delta: 'Done.' }],
+  ];
+  const { provider, modelId, features } = new ScriptedModel([]);
+  return {
+    provider,
+    modelId,
+    features,
+    async *stream() {
+      yield [...replies.shift()!, { type: 'finish', reason: 'stop' }];
+    },
+  };
+}
+
+const optional = { type: 'object', properties: { a: { type: 'string' } } } as const;
+
+test.each([
+  ['Zod', z.object({})],
+  ['Zod, with an optional parameter', z.object({ a: z.string().optional() })],
+  ['JSON Schema', { type: 'object', properties: {} }],
+  ['JSON Schema, with an optional parameter', { ...optional, required: [] }],
+  ['JSON Schema of any object', { type: 'object' }],
+] as const)(
+  'without required parameters, `null` and no text are no arguments: %s',
+  async (_name, input) => {
+    for (const text of ['', ' ', '{}', 'null', ' null\n']) {
+      const got: unknown[] = [];
+      const now = tool({
+        name: 'now',
+        description: '',
+        input,
+        execute: (args) => void got.push(args),
+      });
+      const agent = new ReActAgent({ name: 'a', model: modelThatCalls('now', text), tools: [now] });
+      expect((await agent.call('go')).text).toBe('Done.');
+      expect([text, got]).toEqual([text, [{}]]);
+    }
+  },
+);
+
+test.each([
+  ['a required parameter', z.object({ city: z.string() }), 'null'],
+  ['a list in place of an object', z.object({}), '[]'],
+  ['a text in place of an object', z.object({}), '"null"'],
+])('other arguments are checked as before: %s', async (_name, input, text) => {
+  const look = tool({ name: 'look', description: '', input, execute: () => expect.unreachable() });
+  const agent = new ReActAgent({ name: 'a', model: modelThatCalls('look', text), tools: [look] });
+  await agent.call('go');
+  const [result] = (await agent.messages()).flatMap(toolResultsOf);
+  expect(result).toMatchObject({ state: 'error' });
+});
+
+test('a schema that takes `null` gets it', async () => {
+  const got: unknown[] = [];
+  const input = z.object({}).nullable();
+  const now = tool({ name: 'now', description: '', input, execute: (args) => void got.push(args) });
+  const agent = new ReActAgent({ name: 'a', model: modelThatCalls('now', 'null'), tools: [now] });
+  await agent.call('go');
+  expect(got).toEqual([null]);
+});
+
+test.each(['"Rome"', '5', '["Rome"]', '"{\\"a\\":\\"x\\"}"'])(
+  'a tool with plain JSON Schema does not run with arguments that are not an object: %s',
+  async (text) => {
+    const got: unknown[] = [];
+    const take = tool({
+      name: 'take',
+      description: '',
+      input: optional,
+      execute: (input) => void got.push(input),
+    });
+    const agent = new ReActAgent({ name: 'a', model: modelThatCalls('take', text), tools: [take] });
+    await agent.call('Go');
+    expect(got).toEqual([]);
+    expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
+      { state: 'error', output: expect.stringContaining('not an object') },
+    ]);
+  },
+);
+
+/** Returns middleware that says in the result that it ran around the tool. */
+function around(name: string): Middleware {
+  return {
+    name,
+    wrapTool: (call, next) =>
+      next(
+        withExecute(call, async (execute, input, context) => {
+          return `${name}(${String(await execute(input, context))})`;
+        }),
+      ),
+  };
+}
+
+const counter = {
+  ...tool({ name: 'count', description: '', input: { type: 'object' } }),
+  step: 2,
+  execute(input: unknown): string {
+    return String(this.step * Number(Object(input)['n']));
+  },
+};
+
+function outputsOf(messages: readonly Msg[]): readonly unknown[] {
+  return messages.flatMap(toolResultsOf).map(({ output }) => output);
+}
+
+test('of several functions around a tool, that of the first middleware is the outermost', async () => {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'count', input: { n: 1 } }] }, 'done'], {
+    tools: [counter],
+    use: [around('first'), around('second')],
+  });
+  await agent.call('Go');
+  expect(outputsOf(await agent.messages())).toEqual(['first(second(2))']);
+});
+
+test('the functions around a tool also run around a call with edited arguments', async () => {
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'count', input: { n: 1 } }] }, 'done'], {
+    tools: [counter],
+    use: [
+      around('outside'),
+      approvals({
+        needsApproval: { count: true },
+        decide: () => ({ type: 'edit', input: { n: 5 } }),
+      }),
+      around('inside'),
+    ],
+  });
+  await agent.call('Go');
+  expect(outputsOf(await agent.messages())).toEqual(['outside(inside(10))']);
+});
+
+test('a tool that returns a thenable runs once, also if each then() runs it', async () => {
+  let runs = 0;
+  const query = {
+    // oxlint-disable-next-line unicorn/no-thenable -- the test is about a thenable
+    then(resolve: (value: string) => void) {
+      runs += 1;
+      resolve(`run ${runs}`);
+    },
+  };
+  const insert = tool({
+    name: 'insert',
+    description: '',
+    input: { type: 'object' },
+    execute: () => query as unknown as Promise<string>,
+  });
+  const passOn: Middleware = {
+    wrapTool: (call, next) =>
+      next(withExecute(call, (execute, input, context) => execute(input, context))),
+  };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'insert' }] }, 'done'], {
+    tools: [insert],
+    use: [passOn],
+  });
+  await agent.call('Go');
+  expect(outputsOf(await agent.messages())).toEqual(['run 1']);
+});
+
+test('the functions around a tool are not called for a tool without execute', async () => {
+  const ask = tool({ name: 'ask', description: '', input: { type: 'object' } });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'ask' }] }, 'done'], {
+    tools: [ask],
+    use: [around('first')],
+  });
+  const [call] = (await agent.call('Go')).pending;
+  const { toolUseId, name, kind } = call!;
+  expect(kind).toBe('external');
+  await agent.call([{ type: 'result', toolUseId, name, output: 'here' }]);
+  expect(outputsOf(await agent.messages())).toEqual(['here']);
 });

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import type { AgentOptions } from '../react-agent/agent-options.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
-import { EchoMemory } from '../../../edge/src/kv/log/echo-memory.ts';
-import type { KeyValueStore } from '../memory/store/key-value-store.ts';
-import type { LogMemory, Memory } from '../memory/memory.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { loadState, saveState } from './agent-state.ts';
-import { appendKey, mergeKey, replaceKey, type StateKey } from './state-key.ts';
-import { stateKeys } from './state-keys.ts';
+import type { AgentOptions } from '../../react-agent/agent-options.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
+import { EchoMemory } from '../../../../edge/src/kv/log/echo-memory.ts';
+import type { KeyValueStore } from '../../memory/store/key-value-store.ts';
+import type { LogMemory, Memory } from '../../memory/memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { loadState, saveState } from '../agent-state.ts';
+import { appendKey, mergeKey, replaceKey, type StateKey } from '../state-key.ts';
+import { stateKeys } from '../state-keys.ts';
 
 const sum: StateKey<number, number> = {
   initial: 0,

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { assistantMessage, userMessage, outputText, toolResultsOf } from '../message/msg.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { agentTool } from './agent-tool.ts';
-import type { Decision } from '../event/pending-call.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { assistantMessage, userMessage, outputText, toolResultsOf } from '../../message/msg.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { agentTool } from '../agent-tool.ts';
+import type { Decision } from '../../event/pending-call.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 
 /**
  * Creates a parent whose child calls the named tools. `guarded` needs approval, and `external` runs

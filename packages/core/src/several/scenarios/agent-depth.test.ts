@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReActAgent } from '@isoloop/core';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { agentTool, type AgentToolOptions } from './agent-tool.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { agentTool, type AgentToolOptions } from '../agent-tool.ts';
 
 const description = 'Helps';
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { scriptedAgent } from '@test/support/scripted-agent.ts';
-import { argumentsIn, longIntegersIn } from '../message/call-arguments.ts';
-import type { JsonObject } from '../message/json.ts';
-import { toolResultsOf, toolUsesOf } from '../message/msg.ts';
+import { argumentsIn, longIntegersIn } from './call-arguments.ts';
+import type { JsonObject } from './json.ts';
+import { toolResultsOf, toolUsesOf } from './msg.ts';
 import { textToolCalls } from '../text-protocol/text-tool-calls.ts';
 import type { SchemaLike } from '../schema/schema.ts';
 import { typeAt } from '../schema/type-at.ts';
-import { tool } from './tool.ts';
+import { tool } from '../tool/tool.ts';
 
 const id = '2512292042121000001';
 
