@@ -95,7 +95,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     exclude: [nodeOnly],
     // One endpoint with each kind of session, one object that is killed and resumes, real clients.
     quick: [
-      'packages/core/src/entries.engine.test.ts',
+      'packages/core/src/scenarios/entries.engine.test.ts',
       'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/edge/src/handler/agent-handler.test.ts',
       'packages/edge/src/routes/forged-history.test.ts',
@@ -122,7 +122,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     exclude: [leaks, nodeOnly, inspectorInNode],
     // One agent in a worker, its store, `useChat` and the hook, tabs that share a run.
     quick: [
-      'packages/core/src/entries.engine.test.ts',
+      'packages/core/src/scenarios/entries.engine.test.ts',
       'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/web-worker/src/page/{connect-agent,remote-agent,worker-link,follow-agent}.test.ts',
       'packages/react/scenarios/{deleted-chat,previous-user}.test.ts',

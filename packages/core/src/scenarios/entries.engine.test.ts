@@ -38,7 +38,7 @@ import { steering } from '@isoloop/core/steering';
 import { Toolkit } from '@isoloop/core/tool';
 import { abortable } from '@isoloop/core/wait';
 import { chatCompletions } from '@test/support/wire-formats.ts';
-import manifest from '../package.json' with { type: 'json' };
+import manifest from '../../package.json' with { type: 'json' };
 import { modelRequestLimit } from '@isoloop/core/limits';
 import { openTelemetry } from '@isoloop/core/open-telemetry';
 import { ScriptedModel } from '@isoloop/core/testing';
@@ -47,7 +47,7 @@ import { context, trace } from '@opentelemetry/api';
 import { expect, test } from 'vitest';
 import { httpProviders } from '@test/support/providers.ts';
 import { scriptedAgent } from '@test/support/scripted-agent.ts';
-import { answeringFetch } from './testing/answering-fetch.ts';
+import { answeringFetch } from '../testing/answering-fetch.ts';
 
 const add = tool({
   name: 'add',

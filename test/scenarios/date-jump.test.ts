@@ -8,13 +8,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
 import { calls, eventsOf, scriptedAgent } from '@test/support/scripted-agent.ts';
 import { mcpTools } from '@isoloop/mcp';
-import { openTelemetry } from '../open-telemetry/open-telemetry.ts';
-import { metrics } from '../observe/metrics.ts';
-import { circuitBreaker } from '../resilience/circuit-breaker.ts';
-import { modelTimeout } from '../resilience/model-timeout.ts';
-import { retry } from '../resilience/retry.ts';
-import { tool } from '../tool/tool.ts';
-import { Deadline } from './deadline.ts';
+import { openTelemetry } from '../../packages/core/src/open-telemetry/open-telemetry.ts';
+import { metrics } from '../../packages/core/src/observe/metrics.ts';
+import { circuitBreaker } from '../../packages/core/src/resilience/circuit-breaker.ts';
+import { modelTimeout } from '../../packages/core/src/resilience/model-timeout.ts';
+import { retry } from '../../packages/core/src/resilience/retry.ts';
+import { tool } from '../../packages/core/src/tool/tool.ts';
+import { Deadline } from '../../packages/core/src/wait/deadline.ts';
 
 const hour = 3_600_000;
 

@@ -10,8 +10,8 @@ import type { Middleware } from '../agent/middleware.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
 import { scriptedAgent } from '@test/support/scripted-agent.ts';
-import { jsonlTrace } from './jsonl-trace.ts';
-import { metrics } from './metrics.ts';
+import { jsonlTrace } from '../observe/jsonl-trace.ts';
+import { metrics } from '../observe/metrics.ts';
 import { openTelemetry } from '../open-telemetry/open-telemetry.ts';
 
 const keys = ['k9x2f7q', '9f3a4b1c-8d2e-4f00-9abc-1234567890ab', 'sk_live_51Habc9'];

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { clearToolResults } from '../../context/clear-tool-results.ts';
-import { summarizeHistory } from '../../context/summarize-history.ts';
+import { clearToolResults } from '../../packages/core/src/context/clear-tool-results.ts';
+import { summarizeHistory } from '../../packages/core/src/context/summarize-history.ts';
 import { piiGuard } from '@isoloop/guards';
 import { positionHooks, oxygent } from '@isoloop/presets';
-import { fromAiSdk } from '../../model/ai-sdk/ai-sdk-model.ts';
-import { replaceKey } from '../../state/state-key.ts';
-import { stateKeys } from '../../state/state-keys.ts';
+import { fromAiSdk } from '../../packages/core/src/model/ai-sdk/ai-sdk-model.ts';
+import { replaceKey } from '../../packages/core/src/state/state-key.ts';
+import { stateKeys } from '../../packages/core/src/state/state-keys.ts';
 import { keywordMemory, longTermMemory } from '@isoloop/recall';
-import { MemoryStore } from '../../memory/store/memory-store.ts';
-import { multiAgent } from '../../model/formatter/multi-agent.ts';
-import { ScriptedModel } from '../../testing/scripted-model.ts';
-import { metaTool } from '../../tool/set/meta-tool.ts';
+import { MemoryStore } from '../../packages/core/src/memory/store/memory-store.ts';
+import { multiAgent } from '../../packages/core/src/model/formatter/multi-agent.ts';
+import { ScriptedModel } from '../../packages/core/src/testing/scripted-model.ts';
+import { metaTool } from '../../packages/core/src/tool/set/meta-tool.ts';
 
 type Make = (options: never) => unknown;
 const protocol: Make = (given) => oxygent({ protocol: given });
