@@ -82,7 +82,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     costly: [
       'test/scenarios/{unused-cost.node,recovery-matrix}.test.ts',
       'packages/core/src/memory/scenarios/{damage-fuzz,killed-hosts}.test.ts',
-      'packages/guards/src/pii/{pii-time.node,pii-stream,written-around}.test.ts',
+      'packages/guards/src/pii/{pii-rule.node,scenarios/pii-stream,scenarios/written-around}.test.ts',
       'packages/core/src/model/responses/background.test.ts',
     ],
   },
@@ -100,7 +100,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/edge/src/handler/agent-handler.test.ts',
       'packages/edge/src/routes/forged-history.test.ts',
       'packages/edge/src/routes/{use-chat,chat-route,messages-route,run-route,kv-approvals,chats-route,interrupt-route,stream-route}.test.ts',
-      'packages/openai-api/src/routes/{real-clients,completions-route,responses-route,v1-fields}.test.ts',
+      'packages/openai-api/src/routes/{completions-route,responses-route}.test.ts',
       'packages/edge/src/durable/durable-object.test.ts',
       'packages/edge/src/session/begin-turn.test.ts',
       'packages/edge/src/move/imported-records.test.ts',
@@ -108,7 +108,8 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/edge/src/http/stream-response.test.ts',
       'packages/edge/src/http/{access,bearer-token,cross-origin,endpoint,rate-limit}.test.ts',
       'packages/edge/src/jwt/jwt.test.ts',
-      'packages/openai-api/src/request/client-words.test.ts',
+      'packages/openai-api/src/request/field-table.test.ts',
+      'packages/openai-api/src/scenarios/{real-clients,client-words}.test.ts',
     ],
   },
   browser: {

@@ -6,7 +6,7 @@ import { modelRequestLimit } from './model-request-limit.ts';
 import type { Middleware } from '../agent/middleware.ts';
 import { ranTools, limitedAgent, checkedRun } from '@test/support/limited-agent.ts';
 
-test('modelRequestLimit({ checkedRun }) ends the run before a request beyond the limit, and counts each run separately', async () => {
+test('modelRequestLimit({ run }) ends the run before a request beyond the limit, and counts each run separately', async () => {
   const { agent, model } = limitedAgent(
     [calls('add'), calls('add'), 'Done.'],
     [modelRequestLimit({ run: 2 })],

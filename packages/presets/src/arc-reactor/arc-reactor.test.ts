@@ -1,4 +1,4 @@
-import type { HookEvent } from '@isoloop/core/event';
+import type { HookEvent, Hook } from '@isoloop/core/event';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import {
@@ -16,10 +16,14 @@ import { scriptedAgent } from '@test/support/scripted-agent.ts';
 import { positionHooks } from '../spring-ai-alibaba/position-hooks.ts';
 import { metrics, type ToolMetric } from '@isoloop/core/observe';
 import { promptVariables } from '@isoloop/core/prompt';
-import { structured } from '@isoloop/core/output';
+import { structured, jsonMode } from '@isoloop/core/output';
 import { ScriptedModel, type ScriptedReply } from '@isoloop/core/testing';
 import { arcReactor } from './arc-reactor.ts';
 import { fakeClock, type FakeClock } from '@test/clock/fake-clock.ts';
+import { pay } from '@test/support/plain-tools.ts';
+import { approvals } from '@isoloop/core/approval';
+import { openai } from '@isoloop/core/openai';
+import { retrieval } from '@isoloop/recall';
 
 let clock: FakeClock;
 beforeEach(() => void (clock = fakeClock()));
@@ -363,4 +367,118 @@ test('metrics() does not count a tool call that a hook rejected, and counts a re
   });
   await agent.call('go');
   expect(measured).toEqual(['look success']);
+});
+
+const pays = (count: number): ScriptedReply[] =>
+  Array.from({ length: count }, () => ({ toolCalls: [{ name: 'pay' }] }));
+
+test('with arcReactor(), a call that continues a suspended call counts tool calls from zero', async () => {
+  const model = new ScriptedModel([...pays(3), 'done']);
+  const limits = { toolCalls: 1 };
+  const agent = new ReActAgent({ name: 'a', model, tools: [pay], use: [arcReactor()], limits });
+  let result = await agent.call('go');
+  for (let n = 0; n < 3; n++) {
+    const [{ toolUseId } = { toolUseId: '' }] = result.pending;
+    result = await agent.call([{ type: 'approve', toolUseId }]);
+  }
+  expect(result).toMatchObject({ reason: 'stop', text: 'done' });
+  expect((await agent.messages()).flatMap(toolResultsOf)).toHaveLength(3);
+});
+
+test('tool calls that are approved within one run count toward the same limit', async () => {
+  const model = new ScriptedModel([...pays(2), 'done']);
+  const approve = approvals({ decide: () => ({ type: 'approve' }) });
+  const limits = { toolCalls: 2 };
+  const use = [arcReactor(), approve];
+  const agent = new ReActAgent({ name: 'a', model, tools: [pay], use, limits });
+  expect(await agent.call('go')).toMatchObject({ reason: 'limit', text: 'done' });
+  expect(model.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 0]);
+});
+
+test('with arcReactor(), a hook that fails is ignored without a warning', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const fails = vi.fn(() => {
+    throw new Error('bug');
+  });
+  const use = [arcReactor(), { on: { 'post-reasoning': fails } }];
+  const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['done']), use });
+  expect(await agent.call('go')).toMatchObject({ reason: 'stop', text: 'done' });
+  expect(fails).toHaveBeenCalledOnce();
+  expect(warn).not.toHaveBeenCalled();
+});
+
+test.each<[what: string, hook: Hook, code: string]>([
+  ['returns no event', { on: { 'post-reasoning': () => ({}) as never } }, 'HOOK_ERROR'],
+  [
+    'returns a value that is not a message',
+    { on: { 'post-reasoning': (event) => ({ ...event, message: 'no' as never }) } },
+    'HOOK_ERROR',
+  ],
+  [
+    'calls a control that its event does not have',
+    { on: { 'post-call': (event) => (event as unknown as { stop(): void }).stop() } },
+    'CONFIGURATION',
+  ],
+])(
+  'with arcReactor(), a hook that %s fails the call, although failing hooks are ignored',
+  async (_what, hook, code) => {
+    const { agent } = scriptedAgent(['done'], { use: [arcReactor(), hook] });
+    await expect(agent.call('go')).rejects.toMatchObject({ code });
+  },
+);
+
+const retriever = { retrieve: async () => [{ content: 'Tea is hot.', score: 1 }] };
+const order =
+  /^Base\.\n\nDocuments found [^\n]+\n<retrieved_context>\n[^<]*Tea is hot\.\n<\/retrieved_context>\n\nGive your final answer as JSON alone/;
+
+test('with arcReactor(), base, retrieved context and answer format are one system message, with blank lines between them', async () => {
+  const { agent, model } = scriptedAgent(['[]', '[]'], {
+    systemPrompt: 'Base.',
+    use: [arcReactor(), retrieval({ retriever })],
+  });
+  await agent.call('Tea?', { output: jsonMode() });
+  await agent.call('Tea?', { output: jsonMode() });
+  const [first, second] = model.requests.map(({ messages }) => messages);
+  expect(first!.map(({ role }) => role)).toEqual(['system', 'user']);
+  expect(second!.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user']);
+  expect(textOf(first![0]!)).toMatch(order);
+  expect(textOf(second![0]!)).toBe(textOf(first![0]!));
+});
+
+test('the server gets the same system message, and without documents only base and format', async () => {
+  const bodies: { readonly messages: readonly { role: string; content: string }[] }[] = [];
+  const fetch = async (_url: unknown, init?: RequestInit): Promise<Response> => {
+    bodies.push(JSON.parse(String(init?.body)) as (typeof bodies)[number]);
+    const choice = { index: 0, delta: { content: '[]' }, finish_reason: 'stop' };
+    const text = `data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DONE]\n\n`;
+    return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+  };
+  const ask = async (found: typeof retriever): Promise<void> => {
+    const agent = new ReActAgent({
+      name: 'a',
+      model: openai({ model: 'm', apiKey: 'k', fetch: fetch as never }),
+      systemPrompt: 'Base.',
+      use: [arcReactor(), retrieval({ retriever: found })],
+    });
+    await agent.call('Tea?', { output: jsonMode() });
+  };
+  await ask(retriever);
+  await ask({ retrieve: async () => [] });
+  const [first, second] = bodies.map(({ messages }) => messages);
+  expect(first!.map(({ role }) => role)).toEqual(['system', 'user']);
+  expect(first![0]!.content).toMatch(order);
+  expect(second![0]!.content).toMatch(/^Base\.\n\nGive your final answer as JSON alone/);
+});
+
+test('`role` of retrieval() and `retrievalRole` of the agent override the preset', async () => {
+  const rolesWith = async (role?: 'user', retrievalRole?: 'user'): Promise<readonly string[]> => {
+    const model = new ScriptedModel(['ok']);
+    const own = retrieval({ retriever, ...(role && { role }) });
+    const options = { name: 'a', model, systemPrompt: 'Base.', use: [arcReactor(), own] };
+    await new ReActAgent({ ...options, ...(retrievalRole && { retrievalRole }) }).call('Tea?');
+    return model.requests[0]!.messages.map(({ role: each }) => each);
+  };
+  expect(await rolesWith()).toEqual(['system', 'user']);
+  expect(await rolesWith('user')).toEqual(['system', 'user', 'user']);
+  expect(await rolesWith(undefined, 'user')).toEqual(['system', 'user', 'user']);
 });

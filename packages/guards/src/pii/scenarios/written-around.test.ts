@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import held from '@test/fixtures/tokens/held.jsonl?raw';
 import train from '@test/fixtures/tokens/train.jsonl?raw';
 import { extent } from '@test/test-extent.ts';
-import { replaceFindings } from '../output/apply-rule.ts';
+import { replaceFindings } from '../../output/apply-rule.ts';
 import { ordinarySentences } from '@test/support/ordinary-sentences.ts';
-import { piiRule } from './pii-rule.ts';
-import type { PiiKind } from './pii-kinds.ts';
+import { piiRule } from '../pii-rule.ts';
+import type { PiiKind } from '../pii-kinds.ts';
 
 const all: readonly PiiKind[] = ['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'];
 const rule = piiRule({ kinds: all });

@@ -6,8 +6,8 @@ import { storeSessions } from '../../../edge/src/store/index.ts';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { boundEndpoint, places, type Bound } from '../../../edge/test-support/both-bindings.ts';
 import { testEndpoint, type TestEndpoint } from '../../../edge/test-support/endpoint.ts';
-import { apiFields, sharedFields } from '../request/field-table.ts';
-import type { ClientSetting } from '../request/model-settings.ts';
+import { apiFields, sharedFields } from './field-table.ts';
+import type { ClientSetting } from './model-settings.ts';
 
 // The rules for the fields of a request are the same for chat completions and the Responses API.
 

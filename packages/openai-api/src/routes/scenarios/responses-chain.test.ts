@@ -5,9 +5,9 @@ import type { ScriptedReply } from '@isoloop/core/testing';
 import { generateText } from 'ai';
 import type OpenAI from 'openai';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { boundEndpoint, places, type Bound } from '../../../edge/test-support/both-bindings.ts';
-import { bindings, testEndpoint } from '../../../edge/test-support/endpoint.ts';
-import { clock } from '../../../edge/test-support/plain-tools.ts';
+import { boundEndpoint, places, type Bound } from '../../../../edge/test-support/both-bindings.ts';
+import { bindings, testEndpoint } from '../../../../edge/test-support/endpoint.ts';
+import { clock } from '../../../../edge/test-support/plain-tools.ts';
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>;
 type Input = OpenAI.Responses.ResponseInput;

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { extent } from '@test/test-extent.ts';
-import { checkedRule } from '../output/checked-rule.ts';
-import { replaceFindings } from '../output/apply-rule.ts';
-import { RuleWindow } from '../output/rule-window.ts';
-import { piiRule } from './pii-rule.ts';
-import type { PiiKind } from './pii-kinds.ts';
+import { checkedRule } from '../../output/checked-rule.ts';
+import { replaceFindings } from '../../output/apply-rule.ts';
+import { RuleWindow } from '../../output/rule-window.ts';
+import { piiRule } from '../pii-rule.ts';
+import type { PiiKind } from '../pii-kinds.ts';
 
 const kinds: readonly PiiKind[] = [
   ...(['email', 'phone', 'card', 'iban', 'rrn', 'cn-id', 'ssn', 'ip'] as const),
