@@ -12,10 +12,9 @@ import {
   toUIMessageStream,
 } from 'ai';
 import * as z from 'zod';
-import { objectMediaType } from '../packages/core/dist/host/index.js';
+import { objectMediaType, structured } from '../packages/core/dist/output/index.js';
 import { MemoryStore, ReActAgent } from '../packages/core/dist/index.js';
 import { openai } from '../packages/core/dist/model/openai/index.js';
-import { structured } from '../packages/core/dist/output/index.js';
 import { createAgentHandler } from '../packages/edge/dist/index.js';
 import { storeSessions } from '../packages/edge/dist/store/index.js';
 import { pageSize } from './lib/page-size.mjs';

@@ -17,7 +17,7 @@ const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
     prose(
       [
         '{bench,demo,scripts,test}/**/*.{ts,tsx,mjs}',
-        'packages/*/{test-support,scenarios}/**/*.ts',
+        'packages/*/test-support/**/*.ts',
       ],
       sourceProse,
     ),

@@ -305,7 +305,10 @@ test('each function of core and of the packages of features refuses an option th
 test.each(['web-worker', 'edge'] as const)(
   'unknown-options.test.ts of %s has each entry of the package',
   (name) => {
-    const source = readFileSync(`${root}/packages/${name}/src/unknown-options.test.ts`, 'utf8');
+    const source = readFileSync(
+      `${root}/packages/${name}/src/scenarios/unknown-options.test.ts`,
+      'utf8',
+    );
     const entries = Object.keys(readManifest(name).exports)
       .filter((entry) => entry !== './package.json')
       .map((entry) => (entry === '.' ? './index' : entry));

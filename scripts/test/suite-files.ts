@@ -52,7 +52,7 @@ const inEngines = [
 const nodeOnly = '{packages/{core,guards,presets,recall,mcp}/src,test/scenarios}/**/*.node.test.ts';
 /** What the inspector derives from events and logs needs no page. */
 const inspectorInNode = 'packages/inspector/src/{steps,replay}/*.test.ts';
-const leaks = 'packages/web-worker/scenarios/leaks.test.ts';
+const leaks = 'packages/web-worker/src/scenarios/leaks.test.ts';
 /** End-to-end tests of `npm run test:long` only; docs/contributing/tests.md tells why. */
 const longOnly = [
   'test/e2e/templates.test.ts',
@@ -116,7 +116,6 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     include: [
       ...inEngines,
       'packages/{web-worker,react,inspector}/src/**/*.test.ts',
-      'packages/{web-worker,react}/scenarios/*.test.ts',
       'test/left-behind/page.test.ts',
       'test/sent-requests/page.test.ts',
     ],
@@ -126,12 +125,12 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/core/src/scenarios/entries.engine.test.ts',
       'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
       'packages/web-worker/src/page/{connect-agent,remote-agent,worker-link,follow-agent}.test.ts',
-      'packages/react/scenarios/{deleted-chat,previous-user}.test.ts',
+      'packages/react/src/scenarios/{deleted-chat,previous-user}.test.ts',
       'packages/react/src/hooks/{use-agent-chat,use-agent-chat-tabs}.test.ts',
       'packages/react/src/shared/shared-answers.test.ts',
       'packages/web-worker/src/{worker/expose-agent,store/indexed-db-*}.test.ts',
-      'packages/web-worker/scenarios/{use-chat,page-life,tabs-chat,tabs-use-chat}.test.ts',
-      'packages/web-worker/scenarios/{forged-claims,shared-worker,hand-off}.test.ts',
+      'packages/web-worker/src/scenarios/{use-chat,page-life,tabs-chat,tabs-use-chat}.test.ts',
+      'packages/web-worker/src/scenarios/{forged-claims,shared-worker,hand-off}.test.ts',
     ],
   },
   leaks: { include: [leaks] },

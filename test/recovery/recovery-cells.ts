@@ -17,7 +17,7 @@ export const recoveries: readonly StoreRecovery[] = [inIndexedDb, inObject, inKv
 /** All cells of the recovery matrix. */
 export const recoveryHosts: readonly HostCells[] = [
   {
-    test: 'packages/web-worker/scenarios/recovery.test.ts',
+    test: 'packages/web-worker/src/scenarios/recovery.test.ts',
     name: 'indexedDbCells',
     cells: indexedDbCells,
   },

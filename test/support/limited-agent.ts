@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { AgentResult } from '../../packages/core/src/event/agent-result.ts';
 import type { AgentEvent } from '../../packages/core/src/event/agent-event.ts';
 import { historyFaults } from './history-faults.ts';
 import { orderFaults } from './order-faults.ts';
@@ -7,7 +8,7 @@ import { tool } from '../../packages/core/src/tool/tool.ts';
 import type { AgentOptions } from '../../packages/core/src/react-agent/agent-options.ts';
 import type { Middleware } from '../../packages/core/src/agent/middleware.ts';
 import type { ReActAgent } from '../../packages/core/src/react-agent/react-agent.ts';
-import { scriptedAgent } from './scripted-agent.ts';
+import { scriptedAgent, type ScriptedAgent } from './scripted-agent.ts';
 
 export const input = { type: 'object' } as const;
 /** Names of the tools that ran, in order. `limitedAgent()` empties it. */
@@ -27,7 +28,7 @@ export function limitedAgent(
   replies: readonly ScriptedReply[],
   limits: readonly Middleware[],
   options: Partial<AgentOptions> = {},
-) {
+): ScriptedAgent {
   ranTools.length = 0;
   return scriptedAgent(replies, {
     tools: limitedTools,
@@ -40,7 +41,7 @@ export function limitedAgent(
 export async function checkedRun(
   agent: ReActAgent,
   given: Parameters<ReActAgent['stream']>[0] = 'go',
-) {
+): Promise<AgentResult> {
   const stream = agent.stream(given);
   const events: AgentEvent[] = [];
   for await (const event of stream) events.push(event);

@@ -28,10 +28,3 @@ let sessions = 0;
 export const newSession = (): Record<string, string> => ({
   'x-isoloop-session': `s${++sessions}-${crypto.randomUUID()}`,
 });
-
-/** A call of a tool that the client sends back. */
-export const call = (name: string, id = 'c1'): OpenAI.ChatCompletionMessageToolCall => ({
-  id,
-  type: 'function',
-  function: { name, arguments: '{}' },
-});

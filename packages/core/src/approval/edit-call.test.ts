@@ -405,7 +405,7 @@ const sum = z.object({ coins: z.number().positive() });
 /** Creates an agent whose model calls `pay` twice. `paid`: the arguments of each payment. */
 function payer(input: SchemaLike = sum, more: Partial<AgentOptions> = {}) {
   const paid: unknown[] = [];
-  const pay = tool({
+  const payCoins = tool({
     name: 'pay',
     description: '',
     input,
@@ -414,7 +414,7 @@ function payer(input: SchemaLike = sum, more: Partial<AgentOptions> = {}) {
   });
   const toolCalls = ['c1', 'c2'].map((id) => ({ id, name: 'pay', input: { coins: 1 } }));
   const model = new ScriptedModel([{ toolCalls }, 'Done.']);
-  return { agent: new ReActAgent({ name: 'a', model, tools: [pay], ...more }), model, paid };
+  return { agent: new ReActAgent({ name: 'a', model, tools: [payCoins], ...more }), model, paid };
 }
 
 const editOf = (input: unknown, toolUseId = 'c1') =>

@@ -328,7 +328,9 @@ const asks = (id: string, ...toolUseIds: readonly string[]): Msg =>
   assistantMessage(
     [
       { type: 'text', text: '' },
-      ...toolUseIds.map((use) => ({ type: 'tool_use', id: use, name: 't', input: {} }) as const),
+      ...toolUseIds.map(
+        (toolUseId) => ({ type: 'tool_use', id: toolUseId, name: 't', input: {} }) as const,
+      ),
     ],
     { id },
   );

@@ -372,7 +372,7 @@ test('a message with a used id that is injected before the run has read its log 
 /** Returns what `interrupt()` throws if a tool injects a message, and the texts of the history. */
 async function injecting(message: Msg) {
   let error: unknown;
-  const look = tool({
+  const injector = tool({
     name: 'look',
     description: '',
     input: {},
@@ -385,7 +385,9 @@ async function injecting(message: Msg) {
       return 'seen';
     },
   });
-  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'done'], { tools: [look] });
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: 'look' }] }, 'done'], {
+    tools: [injector],
+  });
   await agent.call(userMessage('go', { id: 'u1' }));
   return { error, history: texts(await agent.messages()) };
 }
@@ -398,7 +400,7 @@ test('a message with a used id that is injected later is refused at once, and th
 
 test('a guard that gives an injected message a used id does not break the log', async () => {
   vi.spyOn(console, 'warn').mockImplementation(() => {});
-  const look = tool({
+  const injector = tool({
     name: 'look',
     description: '',
     input: {},
@@ -409,7 +411,7 @@ test('a guard that gives an injected message a used id does not break the log', 
       next({ ...input, messages: input.messages.map((one) => ({ ...one, id: 'same' })) }),
   };
   const replies = [{ toolCalls: [{ name: 'look' }] }, 'done'];
-  const { agent } = scriptedAgent(replies, { tools: [look], use: [guard] });
+  const { agent } = scriptedAgent(replies, { tools: [injector], use: [guard] });
   expect((await agent.call('go')).text).toBe('done');
   const ids = (await agent.messages()).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);

@@ -13,7 +13,6 @@ import {
   ran,
   clock,
   newSession,
-  call,
 } from '../../test-support/weather-client.ts';
 
 const asksWeather: ScriptedReply = {

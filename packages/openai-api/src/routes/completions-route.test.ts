@@ -1,5 +1,5 @@
 import { AgentError, type ChatModel, textOf, tool } from '@isoloop/core';
-import OpenAI, { RateLimitError, type APIError } from 'openai';
+import { RateLimitError, type APIError, type OpenAI } from 'openai';
 import { expect, test, vi } from 'vitest';
 import { rolesOf } from '@test/roles-of.ts';
 import { type TestEndpoint, bindings, testEndpoint } from '../../../edge/test-support/endpoint.ts';
@@ -14,7 +14,6 @@ import {
   ran,
   clock,
   newSession,
-  call,
 } from '../../test-support/weather-client.ts';
 
 test('OpenAI’s client gets a whole answer from /v1, and its options reach the model', async () => {
@@ -361,6 +360,13 @@ test('/v1 fails with PENDING_TOOL_CALLS while a call waits for an approval, and 
     })(),
   ).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' });
   expect(ran).toEqual([]);
+});
+
+/** A call of a tool that the client sends back. */
+const call = (name: string, id = 'c1'): OpenAI.ChatCompletionMessageToolCall => ({
+  id,
+  type: 'function',
+  function: { name, arguments: '{}' },
 });
 const said = (...tool_calls: OpenAI.ChatCompletionMessageToolCall[]): Message => ({
   role: 'assistant',

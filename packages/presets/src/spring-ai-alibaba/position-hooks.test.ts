@@ -32,7 +32,7 @@ const note = tool({
   },
 });
 
-async function run(
+async function runWith(
   replies: readonly ScriptedReply[],
   hooks: readonly PositionHook[],
   options: Partial<AgentOptions> = {},
@@ -79,7 +79,7 @@ test('the error about an invalid event names the position hook that returned it'
 });
 
 test('agent hooks run once and model hooks around each request, before-hooks in order and after-hooks in reverse, by priority', async () => {
-  await run(
+  await runWith(
     [{ toolCalls: [{ name: 'note' }] }, 'Done.'],
     [at('late', { priority: 1 }), at('a'), at('b'), at('first', { priority: -1 })],
   );
@@ -106,7 +106,7 @@ const sign = (name: string): PositionHook => ({
 });
 
 test('each hook gets the result of the previous hook at its position', async () => {
-  expect((await run(['Done.'], [sign('a'), sign('b')])).result.text).toBe('Done. b a');
+  expect((await runWith(['Done.'], [sign('a'), sign('b')])).result.text).toBe('Done. b a');
 });
 
 test('positionHooks() rejects two hooks with the same name, and values that are not hooks', () => {
@@ -126,11 +126,11 @@ test("an exception in a hook fails the call and names the hook, or is ignored wi
     name: 'broken',
     beforeModel: () => Promise.reject(new Error('down')),
   };
-  await expect(run([], [broken])).rejects.toMatchObject({
+  await expect(runWith([], [broken])).rejects.toMatchObject({
     code: 'HOOK_ERROR',
     details: { hook: 'broken', event: 'pre-reasoning' },
   });
-  expect((await run(['Done.'], [{ ...broken, onError: 'ignore' }, at('b')])).result.text).toBe(
+  expect((await runWith(['Done.'], [{ ...broken, onError: 'ignore' }, at('b')])).result.text).toBe(
     'Done.',
   );
   expect(ran).toContain('b beforeModel');
@@ -138,7 +138,7 @@ test("an exception in a hook fails the call and names the hook, or is ignored wi
 
 test("jumpTo('end') skips the later hooks, but not the afterAgent hooks", async () => {
   const ends = at('ends', { beforeModel: ({ jumpTo }) => jumpTo('end', 'Enough.') });
-  const { result, model } = await run([], [at('a'), ends, at('b')]);
+  const { result, model } = await runWith([], [at('a'), ends, at('b')]);
   expect(result).toMatchObject({ reason: 'stopped-by-hook', text: 'Enough.' });
   expect(model.requests).toEqual([]);
   expect(ran).toEqual([
@@ -153,7 +153,7 @@ test('a jump in beforeAgent takes effect before the first model request, only in
   const ends = at('ends', {
     beforeAgent: ({ jumpTo }) => (calls++ ? undefined : jumpTo('end', 'Closed today.', 'limit')),
   });
-  const { result, agent } = await run(['Open.'], [ends, at('b')]);
+  const { result, agent } = await runWith(['Open.'], [ends, at('b')]);
   expect(result).toMatchObject({ reason: 'limit', text: 'Closed today.' });
   expect(ran).toEqual(['b afterAgent', 'ends afterAgent']);
   expect((await agent.call('again')).text).toBe('Open.');
@@ -161,7 +161,7 @@ test('a jump in beforeAgent takes effect before the first model request, only in
 
 test("jumpTo('model') in beforeModel skips the other beforeModel hooks and makes one request", async () => {
   const skips = at('skips', { beforeModel: ({ jumpTo }) => jumpTo('model') });
-  const { result, model } = await run(['Done.'], [skips, at('b')]);
+  const { result, model } = await runWith(['Done.'], [skips, at('b')]);
   expect([result.text, result.iterations, model.requests.length]).toEqual(['Done.', 1, 1]);
   expect(ran).not.toContain('b beforeModel');
   expect(ran).toContain('b afterModel');
@@ -172,19 +172,19 @@ test('a hook in afterModel can return to the model, run its own tool calls, or e
   const again = at('again', {
     afterModel: ({ gotoReasoning }) => (times++ ? undefined : gotoReasoning([])),
   });
-  expect((await run(['One.', 'Two.'], [at('a'), again])).result.text).toBe('Two.');
+  expect((await runWith(['One.', 'Two.'], [at('a'), again])).result.text).toBe('Two.');
   expect(ran.filter((line) => line === 'a afterModel')).toHaveLength(1);
   const call = assistantMessage([{ type: 'tool_use', id: 'own', name: 'note', input: {} }]);
   const acts = at('acts', {
     afterModel: ({ iteration, jumpTo }) => (iteration === 1 ? jumpTo('tools', call) : undefined),
   });
-  expect((await run(['One.', 'Two.'], [acts])).result).toMatchObject({
+  expect((await runWith(['One.', 'Two.'], [acts])).result).toMatchObject({
     text: 'Two.',
     toolsUsed: ['note'],
   });
   expect(ran.filter((line) => line === 'note')).toHaveLength(1);
   const stops = at('stops', { afterModel: ({ stop }) => stop() });
-  expect((await run(['One.'], [stops])).result).toMatchObject({
+  expect((await runWith(['One.'], [stops])).result).toMatchObject({
     reason: 'stopped-by-hook',
     text: 'One.',
   });
@@ -212,7 +212,7 @@ test('afterAgent has no controls, and beforeAgent has no `gotoReasoning`', async
   const wrong = (position: 'afterAgent' | 'beforeAgent', name: 'stop' | 'gotoReasoning') =>
     at('wrong', { [position]: (event: HookControls) => event[name]([]) });
   for (const hook of [wrong('afterAgent', 'stop'), wrong('beforeAgent', 'gotoReasoning')])
-    await expect(run(['One.'], [hook])).rejects.toMatchObject({ code: 'CONFIGURATION' });
+    await expect(runWith(['One.'], [hook])).rejects.toMatchObject({ code: 'CONFIGURATION' });
 });
 
 test.each(allowed)('a hook at %s uses the control %s', async (position, to) => {
@@ -222,7 +222,7 @@ test.each(allowed)('a hook at %s uses the control %s', async (position, to) => {
   const [first, other] = position.startsWith('after')
     ? [at('other'), at('jumps', { [position]: once })]
     : [at('jumps', { [position]: once }), at('other')];
-  const { result, model, agent } = await run(['One.', 'Two.'], [first, other]);
+  const { result, model, agent } = await runWith(['One.', 'Two.'], [first, other]);
   const ends = /end|stop/.test(to);
   const asked = position === 'afterModel' ? 1 : 0;
   expect(model.requests).toHaveLength(asked + (ends ? 0 : 1));
@@ -247,9 +247,11 @@ test("with `onHookError: 'ignore'`, only the hook that fails is ignored, not the
     afterModel: () => Promise.reject(new Error('down')),
   };
   const hooks = [sign('a'), broken, sign('b')];
-  expect((await run(['Done.'], hooks, { onHookError: 'ignore' })).result.text).toBe('Done. b a');
+  expect((await runWith(['Done.'], hooks, { onHookError: 'ignore' })).result.text).toBe(
+    'Done. b a',
+  );
   const strict = hooks.map((hook) => ({ ...hook, onError: 'fail' }) as const);
-  await expect(run(['Done.'], strict, { onHookError: 'ignore' })).rejects.toMatchObject({
+  await expect(runWith(['Done.'], strict, { onHookError: 'ignore' })).rejects.toMatchObject({
     code: 'HOOK_ERROR',
     details: { hook: 'broken' },
   });

@@ -314,11 +314,11 @@ test('two servers in one session get each only their own fields', async () => {
   const [first, second] = [quirks['OpenRouter']!, quirks['Gemini']!];
   const servers = [first, second].map(({ baseURL, deltas }) => new FakeServer(baseURL, [deltas]));
   for (const server of [...servers, ...servers]) await server.agent(memory).call('Weather?');
-  const [openRouter, gemini] = servers.map(({ requests }) => JSON.stringify(requests.at(-1)));
+  const [openRouter, ofGemini] = servers.map(({ requests }) => JSON.stringify(requests.at(-1)));
   expect(openRouter).toContain('reasoning_details');
   expect(openRouter).not.toContain('extra_content');
-  expect(gemini).toContain('extra_content');
-  expect(gemini).not.toContain('reasoning_details');
+  expect(ofGemini).toContain('extra_content');
+  expect(ofGemini).not.toContain('reasoning_details');
 });
 
 // Behind a gateway, Gemini answers 400 to the signatures of Claude, and Claude to those of Gemini.

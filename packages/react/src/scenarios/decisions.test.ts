@@ -1,0 +1,88 @@
+import { agentEndpoint, type UIMessage } from '@isoloop/react';
+import { expect, test } from 'vitest';
+import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { HeldSource } from '../../../web-worker/test-support/held-source.ts';
+import { linesOf, mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
+
+const waiting: UIMessage = {
+  id: 'a',
+  role: 'assistant',
+  parts: ['c1', 'c2'].map((toolCallId) => ({
+    type: 'dynamic-tool',
+    toolName: 'pay',
+    toolCallId,
+    state: 'approval-requested',
+    input: { coins: 1 },
+    approval: { id: `approval-${toolCallId}` },
+  })),
+};
+
+/** Opens a chat in which two tool calls wait. */
+async function opened() {
+  const source = new HeldSource();
+  source.history = [{ id: 'q', role: 'user', parts: [{ type: 'text', text: 'go' }] }, waiting];
+  const view = mountChat(source, { sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat()?.approvals).toHaveLength(2);
+  return { source, view };
+}
+
+/** States of the tool calls that a request sends. */
+function statesOf({ messages }: HeldSource['requests'][number]): readonly unknown[] {
+  return messages.at(-1)!.parts.map((part) => 'state' in part && part.state);
+}
+
+/** Sends an answer with the results of these calls, and waits for its end. */
+async function answer(
+  { source, view }: Awaited<ReturnType<typeof opened>>,
+  ...ids: readonly string[]
+): Promise<void> {
+  source.batch({ type: 'start', messageId: 'a' });
+  for (const toolCallId of ids)
+    source.batch({ type: 'tool-output-available', toolCallId, output: 'paid' });
+  source.end();
+  await expect.poll(() => view.chat().status).toBe('ready');
+}
+
+test('decisions that are made at once go in one request', async () => {
+  const chat = await opened();
+  const { source, view } = chat;
+  const [one, two] = view.chat().approvals;
+  await Promise.all([one!.approve(), two!.edit({ coins: 2 })]);
+  await expect.poll(() => source.requests).toHaveLength(1);
+  expect(statesOf(source.requests[0]!)).toEqual(['approval-responded', 'approval-responded']);
+  await answer(chat, 'c1', 'c2');
+  expect(linesOf(view)[1]).toBe('assistant: pay output-available paid | pay output-available paid');
+  expect(source.requests).toHaveLength(1);
+});
+
+test('a decision that is made while an answer arrives is sent at its end', async () => {
+  const chat = await opened();
+  const { source, view } = chat;
+  const [one, two] = view.chat().approvals;
+  await one!.approve();
+  await expect.poll(() => source.requests).toHaveLength(1);
+  await two!.approve();
+  source.batch({ type: 'start', messageId: 'a' });
+  source.batch({ type: 'tool-output-available', toolCallId: 'c1', output: 'paid' });
+  source.end();
+  await expect.poll(() => source.requests).toHaveLength(2);
+  expect(source.requests.map(statesOf)).toEqual([
+    ['approval-responded', 'approval-requested'],
+    ['output-available', 'approval-responded'],
+  ]);
+  await answer(chat, 'c2');
+  expect(source.requests).toHaveLength(2);
+});
+
+test('the agent of an endpoint answers decisions that are made at once without an error', async () => {
+  const toolCalls = ['one', 'two'].map((id) => ({ id, name: 'send' }));
+  const { fetch } = new ChatEndpoint([{ toolCalls }, 'Done.']);
+  const view = mountChat(agentEndpoint('/api/chat', { fetch }), { sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat()?.status).toBe('ready');
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(() => view.chat().approvals).toHaveLength(2);
+  await Promise.all(view.chat().approvals.map((approval) => approval.approve()));
+  await expect.poll(() => linesOf(view)[1]).toContain('Done.');
+  await expect.poll(() => view.chat().isBusy).toBe(false);
+  expect(view.chat().error).toBeUndefined();
+});
