@@ -15,10 +15,7 @@ const groups: readonly (readonly [name: string, files: readonly Prose[]])[] = [
   [
     'Scripts, demo, tests',
     prose(
-      [
-        '{bench,demo,scripts,test}/**/*.{ts,tsx,mjs}',
-        'packages/*/test-support/**/*.ts',
-      ],
+      ['{bench,demo,scripts,test}/**/*.{ts,tsx,mjs}', 'packages/*/test-support/**/*.ts'],
       sourceProse,
     ),
   ],

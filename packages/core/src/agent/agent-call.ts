@@ -50,7 +50,10 @@ async function runToResult(live: LiveRun, input?: RunInput): Promise<AgentResult
   await live.outbox.emit('run-start', omitUndefined({ resumes: live.resumes }));
   // A hook may have rejected the agent call, or may hang after an abort.
   const isRefused = !input || 'error' in live.halt.cause || live.waits.abandoned;
-  if (isRefused) return endWith(live, await finish(live, await endStopped(live)));
+  if (isRefused) {
+    if (input && live.halt.cause.kind === 'rejected') await live.log.tryRestore();
+    return endWith(live, await finish(live, await endStopped(live)));
+  }
   // Each wrapper gets the result of an aborted run from its `next`.
   const recover = (thrown: unknown): Promise<AgentResult> => endAborted(live, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.
@@ -69,9 +72,8 @@ async function resumedRun(
 ): Promise<string | undefined> {
   if (!input.messages.every(({ role }) => role === 'tool')) return undefined;
   const { status } = setup;
-  // Another process may have begun the run, so the state comes from the log. If this read fails,
-  // the loop reports the failure.
-  if (!halt.aborted) await log.restore().catch(() => {});
+  // Another process may have begun the run, so the state comes from the log.
+  if (!halt.aborted) await log.tryRestore();
   return status.openRunId ?? status.stoppedRunId;
 }
 

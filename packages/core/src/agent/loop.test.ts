@@ -2,6 +2,8 @@ import { closeOpenCalls } from '../approval/close-open-calls.ts';
 import { expect, test } from 'vitest';
 import type { AgentEvent, EventOf } from '../event/agent-event.ts';
 import { InMemoryMemory } from '../memory/in-memory-memory.ts';
+import { SessionMemory } from '../memory/session-memory.ts';
+import { MemoryStore } from '../memory/store/memory-store.ts';
 import { userMessage, textOf, toolResultsOf, type Msg } from '../message/msg.ts';
 import type { ScriptedReply } from '../testing/scripted-model.ts';
 import { tool } from '../tool/tool.ts';
@@ -321,6 +323,47 @@ test('a rejected input leaves the tool calls of an earlier run open', async () =
     use: [rejecting],
   });
   expect(rejected).toMatchObject({ reason: 'rejected', pending: [{ toolUseId }] });
+});
+
+const refused = async (): Promise<never> => {
+  throw new AgentError('GUARD_REJECTED', 'Not now.');
+};
+
+/** What may refuse an input before the run reads the messages of the log. */
+const refusals: readonly (readonly [string, Middleware])[] = [
+  ['wrapInput', { wrapInput: refused }],
+  ['a hook of `run-start`', { on: { 'run-start': ({ reject }) => reject('Not now.') } }],
+];
+
+const toolUseId = 'call_1';
+const decided = [{ toolUseId, type: 'result', output: 'done' }] as const;
+
+test.each(
+  refusals.flatMap(([refuser, part]) => [
+    [refuser, 'a result', part, decided] as const,
+    [refuser, 'a message', part, 'and now?'] as const,
+  ]),
+)('if %s rejects %s, the result names the calls that wait', async (_by, _what, part, input) => {
+  const rejected = { reason: 'rejected', pending: [{ toolUseId, kind: 'external' }] };
+  const store = new MemoryStore();
+  const memory = (): SessionMemory => new SessionMemory(store, 's');
+  const { agent } = setUp([calls('external'), 'fine'], { memory: memory() });
+  await agent.call('go');
+  expect(await agent.call(input, { use: [part] })).toMatchObject(rejected);
+  // Another process knows the calls only from the log.
+  const { agent: other } = setUp(['fine'], { memory: memory() });
+  expect(await other.call(input, { use: [part] })).toMatchObject(rejected);
+  expect(await other.call(decided)).toMatchObject({ reason: 'stop', text: 'fine', pending: [] });
+});
+
+test('a rejected input names the calls that wait also without a log', async () => {
+  const { agent } = setUp([calls('external'), 'fine']);
+  await agent.call('go');
+  const use = [{ wrapInput: refused }];
+  const rejected = { reason: 'rejected', pending: [{ toolUseId }] };
+  expect(await agent.call(decided, { use })).toMatchObject(rejected);
+  expect(await agent.call(decided)).toMatchObject({ reason: 'stop', pending: [] });
+  expect(await agent.call('no', { use })).toMatchObject({ reason: 'rejected', pending: [] });
 });
 
 test('a message that no model wrote passes no `post-reasoning` hook, whatever its reason', async () => {

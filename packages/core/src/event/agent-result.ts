@@ -81,7 +81,8 @@ export interface AgentResult<T = unknown> {
    */
   readonly iterations: number;
   /**
-   * Tool calls that the suspended agent call waits for. Empty if the agent call was only paused.
+   * Tool calls that the suspended agent call waits for. Empty if the agent call was only paused. A
+   * rejected agent call leaves the tool calls of an earlier one open, and names them.
    */
   readonly pending: readonly PendingCall[];
   /**

@@ -40,7 +40,8 @@ const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, AnswerEnding>> 
 /** Returns how an agent call ends for its reader. */
 export function answerEnding(result: AgentResult): AnswerEnding {
   const { reason, pending, message } = result;
-  if (pending.some(({ kind }) => kind === 'external')) return 'calls';
+  // Calls that wait beside a rejection are of an earlier answer.
+  if (reason !== 'rejected' && pending.some(({ kind }) => kind === 'external')) return 'calls';
   // A paused call waits for nothing.
   if (reason === 'suspended') return pending.length ? 'waiting' : 'incomplete';
   const reply = replyEnding(message);

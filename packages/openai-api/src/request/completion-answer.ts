@@ -1,5 +1,6 @@
 import { AgentError, type AgentEvent, type AgentResult } from '@isoloop/core';
 import { toText, type ApiCall, type ApiFormat, type EncodeBatch } from '@isoloop/edge/api';
+import { callsOfAnswer } from '../wire/external-calls.ts';
 import {
   createOpenAiEncoder,
   toChatCompletion,
@@ -77,7 +78,8 @@ function withWaitError(event: AgentEvent): AgentEvent {
  * Returns an error if the run waits only for decisions that a client of this API cannot give, such
  * as approvals.
  */
-function waitErrorOf({ pending }: AgentResult): AgentError | undefined {
+function waitErrorOf(result: AgentResult): AgentError | undefined {
+  const pending = callsOfAnswer(result);
   if (!pending.length || pending.some(({ kind }) => kind === 'external')) return undefined;
   const names = [...new Set(pending.map(({ name }) => name))].join(', ');
   return new AgentError(

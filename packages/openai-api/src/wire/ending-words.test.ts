@@ -9,6 +9,7 @@ import {
   type Middleware,
 } from '@isoloop/core';
 import { echo, pay } from '../../../edge/test-support/plain-tools.ts';
+import { wholeAnswer } from '../request/completion-answer.ts';
 import { createOpenAiEncoder, toChatCompletion } from './openai-encoder.ts';
 import { createResponsesEncoder } from './responses/responses-encoder.ts';
 import { toResponse } from './responses/finished-response.ts';
@@ -22,13 +23,16 @@ interface Case {
   readonly replies?: readonly ScriptedReply[];
   readonly agent?: Partial<AgentOptions>;
   readonly call?: CallOptions;
+  /** Whether an earlier run has left a tool call that waits. */
+  readonly waits?: boolean;
   /** What happens to the run when its first text arrives. */
   readonly at?: 'interrupt' | 'pause' | 'abort';
 }
 
-async function run({ replies = ['Hello you.'], agent: more, call, at }: Case) {
+async function run({ replies = ['Hello you.'], agent: more, call, waits, at }: Case) {
   const model = new ScriptedModel(replies);
   const agent = new ReActAgent({ name: 'a', model, tools: [echo, place, pay], ...more });
+  if (waits) await agent.call('go');
   const abort = new AbortController();
   const stream = agent.stream('go', { throwOnError: false, signal: abort.signal, ...call });
   const encoders = [
@@ -109,6 +113,16 @@ test.each<[string, Case, readonly unknown[]]>([
   ['the limit of tokens', limits({ tokens: 1 }), length],
   ['the limit of tool calls', limits({ toolCalls: 0 }), length],
   ['a rejection', { agent: { use: [guard] } }, filtered],
+  [
+    'a rejection while a result of the client is missing',
+    { ...calls('place'), waits: true, call: { use: [guard] } },
+    filtered,
+  ],
+  [
+    'a rejection while an approval is missing',
+    { ...calls('pay'), waits: true, call: { use: [guard] } },
+    filtered,
+  ],
   ['an interrupt', { replies: slow, at: 'interrupt' }, cut],
 ])('%s ends with the words of each format', async (_what, given, [status, reason, chat, ui]) => {
   const sent = await run(given);
@@ -118,9 +132,22 @@ test.each<[string, Case, readonly unknown[]]>([
   expect(toResponse(sent.result, about)).toMatchObject(expected);
   expect(sent.chat).toMatchObject({ choices: [{ finish_reason: chat }] });
   expect(toChatCompletion(sent.result, about).choices[0]!.finish_reason).toBe(chat);
-  const items = toResponse(sent.result, about).output as readonly { readonly status: string }[];
+  const items = toResponse(sent.result, about).output as readonly {
+    readonly type: string;
+    readonly status: string;
+  }[];
   if (sent.result.incomplete) expect(items.map((item) => item.status)).toEqual(['incomplete']);
   expect(sent.ui).toMatchObject({ type: 'finish', finishReason: ui });
+  const hasCalls = items.some(({ type }) => type === 'function_call');
+  expect(hasCalls).toBe(chat === 'tool_calls');
+});
+
+test('a rejection is an answer, although an earlier tool call waits for an approval', async () => {
+  const { result } = await run({ ...calls('pay'), waits: true, call: { use: [guard] } });
+  expect(result.pending).toMatchObject([{ name: 'pay', kind: 'approval' }]);
+  const format = { kind: 'completion', stream: false, completion: about } as const;
+  const response = wholeAnswer(result, format);
+  expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'No.' } }] });
 });
 
 test('a blank line separates the text of an interrupt from the reply that it cut', async () => {

@@ -2,8 +2,13 @@ import { argumentsIn } from '@isoloop/core/host';
 import type { AgentResult, PendingCall } from '@isoloop/core';
 
 /** Returns the tool calls that wait for a result of the client. */
-export function externalCalls({ pending }: AgentResult): readonly PendingCall[] {
-  return pending.filter(({ kind }) => kind === 'external');
+export function externalCalls(result: AgentResult): readonly PendingCall[] {
+  return callsOfAnswer(result).filter(({ kind }) => kind === 'external');
+}
+
+/** Returns the tool calls that wait because of this answer. A rejection leaves earlier ones open. */
+export function callsOfAnswer({ reason, pending }: AgentResult): readonly PendingCall[] {
+  return reason === 'rejected' ? [] : pending;
 }
 
 /** Returns a tool call's arguments as JSON text. */

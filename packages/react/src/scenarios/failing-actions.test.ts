@@ -66,9 +66,12 @@ test.each(['sendMessage', 'regenerate', 'approve', 'deny', 'edit'])(
   '%s on a worker whose model fails sets `error`, and leaves no unhandled rejection',
   async (name) => {
     const asks = { toolCalls: [{ name: 'here', input: { room: 'attic' } }] };
-    const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
-      type: 'module',
-    });
+    const worker = new Worker(
+      new URL('../../../web-worker/test-support/page.ts', import.meta.url),
+      {
+        type: 'module',
+      },
+    );
     onTestFinished(() => worker.terminate());
     const view = mountChat(worker, {
       agent: 'main',

@@ -58,9 +58,12 @@ const places: Readonly<Record<string, (replies: readonly ScriptedStep[]) => Plac
     return { source: () => agentEndpoint('/api/chat', { fetch: endpoint.fetch }), options: {} };
   },
   worker(replies) {
-    const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
-      type: 'module',
-    });
+    const worker = new Worker(
+      new URL('../../../web-worker/test-support/page.ts', import.meta.url),
+      {
+        type: 'module',
+      },
+    );
     onTestFinished(() => worker.terminate());
     const options = { agent: 'main', timeoutMs: 120_000, options: { replies } };
     return { source: () => worker, options };
@@ -197,9 +200,12 @@ test.each(Object.keys(moments))(
   'a stop %s of AI SDK’s chat with followAgent() leaves no open part',
   async (moment) => {
     const [replies] = moments[moment]!;
-    const worker = new Worker(new URL('../../../web-worker/test-support/page.ts', import.meta.url), {
-      type: 'module',
-    });
+    const worker = new Worker(
+      new URL('../../../web-worker/test-support/page.ts', import.meta.url),
+      {
+        type: 'module',
+      },
+    );
     onTestFinished(() => worker.terminate());
     const options = { replies } as PageFixtureOptions;
     const link = { agent: 'main', timeoutMs: 120_000, sessionId: crypto.randomUUID(), options };

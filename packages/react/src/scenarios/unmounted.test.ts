@@ -89,9 +89,12 @@ test('a page that unmounts at once, before the worker answers, leaves nothing be
 
 test('a page that unmounts before a worker that never answers leaves nothing behind', async () => {
   const leftBehind = watchLeftBehind();
-  const worker = new Worker(new URL('../../../web-worker/test-support/silent.ts', import.meta.url), {
-    type: 'module',
-  });
+  const worker = new Worker(
+    new URL('../../../web-worker/test-support/silent.ts', import.meta.url),
+    {
+      type: 'module',
+    },
+  );
   onTestFinished(() => worker.terminate());
   const view = mountChat(worker, { sessionId: crypto.randomUUID(), timeoutMs: 1_200_000 });
   await expect.poll(() => view.chat()?.status).toBe('loading');

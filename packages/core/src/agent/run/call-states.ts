@@ -32,6 +32,11 @@ export class CallStates {
     return this.#status.calls.get(id);
   }
 
+  /** All of them, in the order in which the calls were noted. */
+  list(): readonly CallState[] {
+    return [...this.#status.calls.values()];
+  }
+
   set({ id }: ToolUse, state: CallState): void {
     this.#status.calls.set(id, state);
   }

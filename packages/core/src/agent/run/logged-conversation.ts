@@ -58,6 +58,11 @@ export class LoggedConversation {
     return this.#parts.setup.status.openRunId === this.#parts.runId;
   }
 
+  /** Whether the agent gets its state from the log for this run. */
+  get isRestored(): boolean {
+    return this.#restoring !== undefined;
+  }
+
   get messages(): readonly Msg[] {
     return this.conversation.messages;
   }
@@ -87,6 +92,11 @@ export class LoggedConversation {
     return (this.#restoring ??= waits.forRead(
       Promise.all([log?.restore(status, tools, halt.signal), Promise.allSettled(unwritten)]),
     ));
+  }
+
+  /** Restores the state if the log can be read. The loop reports a failure of a later read. */
+  async tryRestore(): Promise<void> {
+    await this.restore().catch(() => {});
   }
 
   /** Reads the messages of the log. */

@@ -36,7 +36,10 @@ export class OpenCalls {
 
   /** What the open tool calls wait for, in the order of the tool calls. */
   get pending(): readonly PendingCall[] {
-    return this.open.flatMap(({ state }) => state.pending ?? []);
+    const { isOpen, isRestored } = this.#log;
+    // A run that is rejected before it reads the messages knows only the states of the calls.
+    const states = !isOpen && isRestored ? this.#states.list() : this.open.map(({ state }) => state);
+    return states.flatMap(({ pending }) => pending ?? []);
   }
 
   get #uses(): readonly ToolUse[] {

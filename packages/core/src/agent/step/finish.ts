@@ -55,6 +55,8 @@ export async function endThrown(live: StepParts, thrown: unknown): Promise<Endin
   if (isStop || live.halt.isAbort(thrown)) return endStopped(live, live.outbox.unstoredReply());
   if (isRejection(thrown)) {
     live.halt.haltWith(thrown);
+    // The result names the tool calls that still wait, also if the messages were not read.
+    await live.log.tryRestore();
     return endStopped(live);
   }
   // A wrapper may fail after the log has got the reply with its tool calls.
