@@ -80,6 +80,7 @@ export const kernelLimits: OptionTable<KernelLimits> = {
 export const kernelCallOptions: OptionTable<KernelCallOptions> = {
   signal: optional(withMethod('addEventListener')),
   detached: optional(boolean),
+  inputStored: optional(boolean),
   throwOnError: optional(boolean),
   use: optional(array),
   toolContext: optional(iterable),

@@ -170,6 +170,12 @@ export interface KernelCallOptions extends GenerateSettings {
    */
   readonly detached?: boolean;
   /**
+   * Whether the caller has stored the messages of the input until the agent call ends, for example
+   * in a queue on disk. The log then gets them together with its next write, which saves a write.
+   * If the process dies before that, call the agent with the same input again. Default: false.
+   */
+  readonly inputStored?: boolean;
+  /**
    * Whether a failed agent call rejects. Default: true. With false, it resolves with reason
    * `error`, even if the agent is busy or the input is invalid. Options of a wrong type always
    * reject. Source: Arc Reactor.

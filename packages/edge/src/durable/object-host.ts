@@ -1,4 +1,4 @@
-import type { Memory } from '@isoloop/core';
+import { SessionMemory, type Memory } from '@isoloop/core';
 import type { QueuedMessage } from '@isoloop/core/host';
 import { onlyAdds } from '../queue/only-adds.ts';
 import type { UIMessage } from '@isoloop/core/stream';
@@ -9,7 +9,6 @@ import { ListEntry } from './list-entry.ts';
 import { forgetSession, noContent, type CommandHandler } from '../session/command-handler.ts';
 import { unknownSessionError, type Command, type SessionRequest } from '../session/commands.ts';
 import { IdentityRecord, type Identity } from './identity.ts';
-import { QueuedMemory } from '../session/queued-memory.ts';
 import { checkFirstSessionTurn } from '../session/begin-turn.ts';
 import { DurableQueue } from './durable-queue.ts';
 import { TurnRunner } from '../session/turn-runner.ts';
@@ -136,7 +135,7 @@ export class ObjectHost implements CommandHandler {
     const setup = this.#setup(identity);
     const memory =
       (await this.#settings.memory?.({ ...setup, withoutEcho: 'latest' })) ??
-      new QueuedMemory(new DurableStore(this.#storage), identity.sessionId);
+      new SessionMemory(new DurableStore(this.#storage), identity.sessionId);
     return (this.#session ??= this.#createSession(identity, memory));
   }
 
@@ -154,6 +153,8 @@ export class ObjectHost implements CommandHandler {
       settings: () => this.#settings,
       setup: this.#setup(identity),
       queue,
+      // A memory of the host may not have the messages as soon as the queue.
+      keepsInput: !this.#settings.memory,
       memory,
       onChange: () => entry.update(),
       onEmpty: () => {

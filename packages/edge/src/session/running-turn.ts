@@ -1,11 +1,5 @@
 import type { Memory, Msg, ReActAgent } from '@isoloop/core';
-import {
-  answerSoFar,
-  newMessages,
-  storeTitle,
-  type TurnInput,
-  logMemoryOf,
-} from '@isoloop/core/host';
+import { answerSoFar, storeTitle, type TurnInput, logMemoryOf } from '@isoloop/core/host';
 import {
   bringsMessage,
   storesInputOnly,
@@ -17,7 +11,6 @@ import type { HandlerSettings, SessionSetup } from '../settings/handler-options.
 import { makeAgent } from './setup.ts';
 import { beginSessionTurn, resumeSessionTurn } from './begin-turn.ts';
 import { openAiOf } from '../answer/turn-format.ts';
-import { QueuedMemory } from './queued-memory.ts';
 
 /** What all turns of a session share. */
 export interface TurnContext {
@@ -25,6 +18,8 @@ export interface TurnContext {
   readonly settings: () => HandlerSettings;
   readonly setup: SessionSetup;
   readonly queue: TurnQueue;
+  /** Whether the queue keeps the input of a running turn, beside the log. */
+  readonly keepsInput: boolean;
   readonly memory: Memory;
   /**
    * Called when a turn ends, and when the session gets its title. Not called for a turn that is
@@ -106,7 +101,7 @@ export class RunningTurn {
   }
 
   async #runAgent(agent: ReActAgent, storesOnly: boolean): Promise<void> {
-    const { queue, memory, onChange, onOpen } = this.#options;
+    const { queue, keepsInput, onChange, onOpen } = this.#options;
     const { turn } = this;
     const settings = this.#settings;
     const { signal } = this.#abortController;
@@ -120,10 +115,6 @@ export class RunningTurn {
     if (!turnInput) return;
     const { input, decisions, replaces } = turnInput;
     if (isNewSession(agent)) storeTitle(agent, onChange);
-    // Replaced messages stay in the log until the run stores its input. If the isolate dies before
-    // that, the turn starts again.
-    if (memory instanceof QueuedMemory)
-      memory.setQueued(replaces ? [] : newMessages(turn.request).map(({ id }) => id));
     const begin = (): void => queue.begin(turn.id);
     if (replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();
@@ -141,7 +132,15 @@ export class RunningTurn {
     if (this.isAccepted) agent.addHook({ on: { 'pre-reasoning': open, 'pre-acting': open } });
     let earlierMessages: readonly Msg[] = [];
     if (!needsModel) earlierMessages = await answerSoFar(agent.memory);
-    const stream = agent.stream(input, { ...call?.options, decisions, detached: true, signal });
+    const stream = agent.stream(input, {
+      ...call?.options,
+      decisions,
+      detached: true,
+      signal,
+      // Replaced messages stay in the log until the run stores its input. If the isolate dies
+      // before that, the turn starts again.
+      inputStored: keepsInput && !replaces,
+    });
     this.live = { turn, agent, stream, call, earlierMessages };
     if (!this.isAccepted) onOpen(this.live);
     await stream.result;

@@ -40,6 +40,7 @@ export class ProcessHost implements CommandHandler {
       settings,
       setup,
       queue: this.#queue,
+      keepsInput: false,
       memory: this.#memory,
       onChange: () => {},
       onEmpty: () => this.#turns.unloadWhenIdle(),

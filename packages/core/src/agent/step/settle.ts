@@ -11,6 +11,7 @@ import { wrappedResult } from '../../tool/tool-call.ts';
 import { closeCall } from './close-calls.ts';
 import { endStopped } from './finish.ts';
 import { jump } from './jump.ts';
+import type { KernelCallOptions } from '../kernel-options.ts';
 import type { Ending, Next } from '../next.ts';
 import type { JumpRequest, Outbox } from '../run/outbox.ts';
 import type { RunSetup } from '../run/run-setup.ts';
@@ -29,6 +30,7 @@ export interface RunInput {
 
 /** The parts of a run that store its input. */
 interface SettleParts extends StepParts {
+  readonly callOptions: KernelCallOptions;
   readonly setup: RunSetup;
   readonly waits: BoundedWaits;
   readonly wrappers: Wrappers;
@@ -72,7 +74,7 @@ async function innerSettle(
   await live.log.begin(notes, { write: !messages.length });
   // The new message comes first, so that no failure can lose it. `interruptOpenCalls` later moves
   // the results of open calls before this message.
-  await live.log.append(messages);
+  await live.log.append(messages, { later: live.callOptions.inputStored === true });
   for (const { toolUse, result } of closes)
     await closeCall(live, toolUse, wrappedResult(toolUse, result));
   live.log.questionId = live.log.messages.findLast(isQuestion)?.id;

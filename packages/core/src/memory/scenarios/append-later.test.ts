@@ -53,6 +53,17 @@ test('an agent call stores its answer and its end in one write', async () => {
   }
 });
 
+test('an input that the caller has stored is in the log with the next write of its run', async () => {
+  const store = new CountingStore();
+  const memory = new SessionMemory(store, 's');
+  const model = new ScriptedModel(['Hi.', 'Well.']);
+  const agent = new ReActAgent({ name: 'a', memory, model });
+  await agent.call('Hello', { inputStored: true });
+  expect([(await stored(store)).length, store.writes]).toEqual([2, 1]);
+  await agent.call('And now?', { inputStored: false });
+  expect([(await stored(store)).length, store.writes]).toEqual([4, 3]);
+});
+
 test('if the write of the answer fails, the call fails, and the next write stores the answer', async () => {
   const store = new CountingStore();
   const memory = new SessionMemory(store, 's');
