@@ -1,5 +1,5 @@
 import type { AgentEvent, EventBatch } from '@isoloop/core';
-import type { EncodeBatch } from '../settings/openai-routes.ts';
+import type { EncodeBatch } from '../settings/turn-format.ts';
 import { withPublicErrors } from '../http/error-response.ts';
 import { streamResponse } from '../http/stream-response.ts';
 

@@ -1,6 +1,6 @@
 import type { AgentEvent, ReActAgent } from '@isoloop/core';
 import { failureText, objectWriterOf } from '@isoloop/core/output';
-import type { EncodeBatch } from '../settings/openai-routes.ts';
+import type { EncodeBatch } from '../settings/turn-format.ts';
 
 /**
  * Creates an encoder whose client gets only the object of a structured answer. Throws

@@ -1,17 +1,21 @@
-import { AgentError, type EventBatch } from '@isoloop/core';
+import { AgentError } from '@isoloop/core';
 import { objectMediaType } from '@isoloop/core/output';
 import type { Context } from 'hono';
 import type { ApiFormat } from '../settings/openai-routes.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';
+import type { TurnFormat } from '../settings/turn-format.ts';
 import { missingOption } from '../settings/missing-option.ts';
 import { hasBegun, hasOutput } from './event-stream.ts';
+import { objectEncoder } from './object-encoder.ts';
+import { toPublicEvents } from './public-events.ts';
+import { uiEncoder } from './ui-encoder.ts';
 
 /**
- * Format in which a client gets a turn. `ui`: stream of the AI SDK. `events`: the agent's own
- * events. `object`: only the object of a structured answer. `completion` and `response`: OpenAI's
- * formats, streamed or whole.
+ * Format in which a client asks for a turn, as plain JSON. `ui`: stream of the AI SDK. `events`:
+ * the agent's own events. `object`: only the object of a structured answer. Others are of an API
+ * for other clients.
  */
-export type TurnFormat = StreamFormat | ApiFormat;
+export type RequestedFormat = StreamFormat | ApiFormat;
 
 /** Format in which a client that reconnects gets a turn. */
 export type StreamFormat =
@@ -39,16 +43,45 @@ export function acceptedFormat(
 }
 
 /**
- * Returns whether the response can start with this batch of events. Before the start, the
- * response's status can still report a refusal.
+ * Returns how a client that asked for this format gets a turn. Throws `CONFIGURATION` for a format
+ * of OpenAI if the endpoint does not have its API.
  */
-export function opens(format: TurnFormat, batch: EventBatch): boolean {
-  return isOpenAiFormat(format) || format.kind === 'object' ? hasOutput(batch) : hasBegun(batch);
-}
-
-/** Returns whether the client gets the answer in a format of OpenAI. */
-export function isOpenAiFormat(format: { readonly kind: string }): format is ApiFormat {
-  return format.kind === 'completion' || format.kind === 'response';
+export function turnFormat(
+  settings: Pick<HandlerSettings, 'openai'>,
+  requested: RequestedFormat,
+): TurnFormat {
+  const errorFormat = 'isoloop';
+  switch (requested.kind) {
+    case 'ui':
+      return {
+        kind: 'ui',
+        errorFormat,
+        opens: hasBegun,
+        eventIds: 'queued',
+        encoder: (live, options) => uiEncoder(requested, live, options),
+      };
+    case 'events':
+      return {
+        kind: 'events',
+        errorFormat,
+        opens: hasBegun,
+        // With an id, a client that lost its connection starts no second turn.
+        eventIds: 'all',
+        encoder:
+          (_live, { memory }) =>
+          (batch) =>
+            toPublicEvents(batch, memory, requested.inspect),
+      };
+    case 'object':
+      return {
+        kind: 'object',
+        errorFormat,
+        opens: hasOutput,
+        encoder: (live) => objectEncoder(live?.agent),
+      };
+    default:
+      return openAiOf(settings).format(requested);
+  }
 }
 
 /** Returns the advice for an endpoint without OpenAI's API. */

@@ -25,7 +25,7 @@ export function durableObject(settings: HandlerSettings): AgentSessionClass {
     async fetch(request: Request): Promise<Response> {
       const sessionRequest = await request.json<SessionRequest>();
       const { command } = sessionRequest;
-      return answerRequest(sessionRequest, async () => {
+      return answerRequest(settings, sessionRequest, async () => {
         switch (command.type) {
           case 'turn':
             return this.#host.turn(sessionRequest, command);

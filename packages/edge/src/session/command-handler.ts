@@ -8,13 +8,8 @@ import type {
 } from '../settings/handler-options.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from './setup.ts';
-import {
-  notQueuedError,
-  type Command,
-  type SessionCommand,
-  type SessionRequest,
-} from './commands.ts';
-import { isOpenAiFormat } from '../answer/turn-format.ts';
+import { notQueuedError, type Command, type SessionRequest } from './commands.ts';
+import { turnFormat } from '../answer/turn-format.ts';
 
 /** Carries out the commands of one session, in its Durable Object or in a process. */
 export interface CommandHandler {
@@ -33,13 +28,16 @@ export interface CommandHandler {
 
 /** Answers a request to a session. An error becomes a response. */
 export async function answerRequest(
+  settings: HandlerSettings,
   { requestId, command }: SessionRequest,
   answer: () => Promise<Response>,
 ): Promise<Response> {
+  let errorFormat: RequestVariables['errorFormat'] = 'isoloop';
   try {
+    if (command.type === 'turn') ({ errorFormat } = turnFormat(settings, command.format));
     return await answer();
   } catch (error) {
-    return errorResponse(error, { requestId, errorFormat: errorFormatOf(command) });
+    return errorResponse(error, { requestId, errorFormat });
   }
 }
 
@@ -94,8 +92,4 @@ function messagesResponse(
 
 export function noContent(): Response {
   return new Response(null, { status: 204 });
-}
-
-function errorFormatOf(command: SessionCommand): RequestVariables['errorFormat'] {
-  return command.type === 'turn' && isOpenAiFormat(command.format) ? 'openai' : 'isoloop';
 }

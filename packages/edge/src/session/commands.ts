@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { ListedSession, SessionListOptions } from '../settings/session-list.ts';
 import type { EdgeEnv } from '../settings/handler-options.ts';
 import { objectsOf, type SessionObjects } from '../settings/session-home.ts';
-import type { StreamFormat, TurnFormat } from '../answer/turn-format.ts';
+import type { RequestedFormat, StreamFormat } from '../answer/turn-format.ts';
 
 /**
  * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is the
@@ -33,7 +33,7 @@ export type SessionCommand =
   | {
       readonly type: 'turn';
       readonly turn: NewTurn;
-      readonly format: TurnFormat;
+      readonly format: RequestedFormat;
       /** Whether a turn that has to wait gets 202 in place of a stream. Default: false. */
       readonly inBackground?: boolean;
     }

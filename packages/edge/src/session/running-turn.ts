@@ -6,7 +6,7 @@ import {
   type QueuedTurn,
   type TurnQueue,
 } from '../queue/turn-queue.ts';
-import type { LiveTurn } from '../settings/openai-routes.ts';
+import type { LiveTurn } from '../settings/turn-format.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { makeAgent } from './setup.ts';
 import { beginSessionTurn, resumeSessionTurn } from './begin-turn.ts';

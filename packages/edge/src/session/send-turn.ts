@@ -8,7 +8,7 @@ import type { EchoSetup } from '../answer/echo.ts';
 import { answerInRequest } from './answer-in-request.ts';
 import { noContent } from './command-handler.ts';
 import { askSession } from './commands.ts';
-import type { StreamFormat, TurnFormat } from '../answer/turn-format.ts';
+import type { RequestedFormat, StreamFormat } from '../answer/turn-format.ts';
 
 /** What a client sends for a turn, and how it gets the answer. */
 export interface SentTurn {
@@ -19,7 +19,7 @@ export interface SentTurn {
   readonly fields?: NewTurn['fields'];
   /** Parsed form of `fields`. */
   readonly call?: ApiCall;
-  readonly format: TurnFormat;
+  readonly format: RequestedFormat;
   /** Whether a turn that has to wait gets 202 in place of a stream. Default: false. */
   readonly inBackground?: boolean;
   /** Echo of the session state that the client sent. A Durable Object does not need an echo. */

@@ -12,7 +12,7 @@ import {
 import { forgetFailures, keepFailures, listQueued } from '../queue/queued-messages.ts';
 import { isQuestion } from '@isoloop/core/message';
 import { toUiMessages, type UIMessage } from '@isoloop/core/stream';
-import type { LiveTurn } from '../settings/openai-routes.ts';
+import type { LiveTurn } from '../settings/turn-format.ts';
 import { logError, publicError } from '../http/error-response.ts';
 import { AwaitedTurns } from './awaited-turns.ts';
 import { noContent } from './command-handler.ts';

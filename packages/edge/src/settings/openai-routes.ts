@@ -1,16 +1,8 @@
-import type {
-  AgentError,
-  AgentStream,
-  CallOptions,
-  EventBatch,
-  Memory,
-  Msg,
-  ReActAgent,
-} from '@isoloop/core';
+import type { AgentError, CallOptions, Memory, ReActAgent } from '@isoloop/core';
 import type { TurnRequest } from '@isoloop/core/host';
-import type { NewTurn } from '../queue/turn-queue.ts';
 import type { EndpointPart } from './endpoint-part.ts';
 import type { HandlerSettings } from './handler-options.ts';
+import type { TurnFormat } from './turn-format.ts';
 
 /** OpenAI's API at `/v1`, for the option `openai` of `createAgentHandler`. */
 export interface OpenAiRoutes extends EndpointPart {
@@ -19,14 +11,8 @@ export interface OpenAiRoutes extends EndpointPart {
     fields: Readonly<Record<string, unknown>>,
     settings: HandlerSettings,
   ) => ApiCall;
-  /** Returns the response with the answer of a turn that has ended. */
-  readonly wholeResponse: (
-    live: LiveTurn,
-    format: ApiFormat,
-    headers: Readonly<Record<string, string>>,
-  ) => Promise<Response>;
-  /** Creates an encoder for a streamed answer. Without a turn, the stream has only an error. */
-  readonly encoder: (live: LiveTurn | undefined, format: ApiFormat) => Promise<EncodeBatch>;
+  /** Returns how a client that asked for this format gets a turn. */
+  readonly format: (requested: ApiFormat) => TurnFormat;
   /** Prepares a session for a turn, and returns the request for the agent. See `prepareTurn`. */
   readonly prepare: (
     memory: Memory,
@@ -58,24 +44,3 @@ export interface ApiFormat {
   /** Whether the answer is streamed. */
   readonly stream: boolean;
 }
-
-/** Turn that has begun. Any number of clients can read its events. */
-export interface LiveTurn {
-  readonly turn: NewTurn;
-  readonly agent: ReActAgent;
-  /**
-   * Detached stream of the run. The run continues without readers, and the stream keeps all its
-   * events.
-   */
-  readonly stream: AgentStream;
-  /** Settings of the answer. Set if a client of OpenAI asked for the turn. */
-  readonly call?: ApiCall | undefined;
-  /** Messages of the answer that were stored before this run resumed the turn. */
-  readonly earlierMessages: readonly Msg[];
-}
-
-/**
- * Converts a batch of events to what the client gets. Texts are sent as they are, and objects as
- * server-sent events. For an empty list, nothing is sent.
- */
-export type EncodeBatch = (batch: EventBatch) => readonly (object | string)[];

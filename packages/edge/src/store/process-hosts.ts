@@ -38,7 +38,7 @@ export class ProcessHosts {
     return (key) => ({
       fetch: (_address, { body }) => {
         const request = JSON.parse(String(body)) as SessionRequest;
-        return answerRequest(request, () => this.#answer(key, request, env));
+        return answerRequest(this.settings, request, () => this.#answer(key, request, env));
       },
     });
   }

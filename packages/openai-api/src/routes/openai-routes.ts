@@ -13,7 +13,7 @@ import { clientSettings } from '../request/model-settings.ts';
 import type { OpenAiRoutesOptions, OpenAiSettings } from '../request/openai-options.ts';
 import { formatOfTurn, unknownResponseError } from './response-id.ts';
 import { completionsRoute } from './completions-route.ts';
-import { modelsRoute, type ApiFormat, type OpenAiRoutes } from '@isoloop/edge/api';
+import { hasOutput, modelsRoute, type OpenAiRoutes, type TurnFormat } from '@isoloop/edge/api';
 import { prepareTurn } from './prepare-turn.ts';
 import { noStoredResponse, responsesRoute } from './responses-route.ts';
 
@@ -53,16 +53,7 @@ export function openAiRoutes(options: OpenAiRoutesOptions = {}): OpenAiRoutes {
       '/v1/models': { GET: (_c, settings) => modelsRoute(settings) },
     },
     readCall: (body, settings) => readCall(body, settings, openAi),
-    wholeResponse: async (live, format, headers) =>
-      wholeAnswer(
-        await live.stream.result,
-        await formatOfTurn(live, openAiFormat(format)),
-        headers,
-      ),
-    encoder: async (live, format) => {
-      if (!live) return answerEncoder(openAiFormat(format), undefined);
-      return answerEncoder(await formatOfTurn(live, openAiFormat(format)), live.call);
-    },
+    format: (requested) => turnFormat(requested as OpenAiFormat),
     prepare: prepareTurn,
     unknownResponseError,
   };
@@ -75,7 +66,23 @@ const openAiRoutesOptions: OptionTable<OpenAiRoutesOptions> = {
   jsonSchema: optional(func),
 };
 
-/** Returns the format of a turn that a route of this API has asked for. */
-function openAiFormat(format: ApiFormat): OpenAiFormat {
-  return format as OpenAiFormat;
+/** Returns how a client of this API gets a turn. */
+function turnFormat(format: OpenAiFormat): TurnFormat {
+  const streamed: TurnFormat = {
+    kind: format.kind,
+    errorFormat: 'openai',
+    opens: hasOutput,
+    encoder: async (live) => {
+      if (!live) return answerEncoder(format, undefined);
+      return answerEncoder(await formatOfTurn(live, format), live.call);
+    },
+  };
+  if (format.stream) return streamed;
+  return {
+    ...streamed,
+    wholeAnswer: async (live, headers) => {
+      const result = await live.stream.result;
+      return wholeAnswer(result, await formatOfTurn(live, format), headers);
+    },
+  };
 }

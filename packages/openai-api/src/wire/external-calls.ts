@@ -6,7 +6,7 @@ export function externalCalls(result: AgentResult): readonly PendingCall[] {
   return callsOfAnswer(result).filter(({ kind }) => kind === 'external');
 }
 
-/** Returns the tool calls that wait because of this answer. A rejection leaves earlier ones open. */
+/** Returns the tool calls of this answer that wait. A rejection leaves earlier calls open. */
 export function callsOfAnswer({ reason, pending }: AgentResult): readonly PendingCall[] {
   return reason === 'rejected' ? [] : pending;
 }
