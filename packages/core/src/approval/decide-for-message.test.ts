@@ -34,7 +34,7 @@ async function suspended(...names: readonly string[]) {
 
 test('call() accepts a message together with decisions about all open tool calls, and asks the model once', async () => {
   const { agent, model, memory, seen } = await suspended('pay', 'pay');
-  const decisions = await decideForMessage(agent, {
+  const decisions = await decideForMessage(agent, await agent.messages(), {
     clientDecisions: [{ type: 'approve', toolUseId: 'call_1' }],
   });
   const result = await agent.call('Tea instead', { decisions });
@@ -47,7 +47,7 @@ test('call() accepts a message together with decisions about all open tool calls
 
 test('decideForMessage() returns no decisions while an external tool call is open, and call() names the open tool calls', async () => {
   const { agent, seen } = await suspended('pay', 'color');
-  expect(await decideForMessage(agent)).toEqual([]);
+  expect(await decideForMessage(agent, await agent.messages())).toEqual([]);
   await expect(agent.call('Tea instead')).rejects.toMatchObject({
     code: 'PENDING_TOOL_CALLS',
     message: expect.stringContaining('"pay" (call_1), "color" (call_2)'),
@@ -55,7 +55,7 @@ test('decideForMessage() returns no decisions while an external tool call is ope
   });
   expect(seen).toEqual(['pre-call']);
   const isToolGone = ({ name }: { readonly name: string }): boolean => name === 'color';
-  const decisions = await decideForMessage(agent, { isToolGone });
+  const decisions = await decideForMessage(agent, await agent.messages(), { isToolGone });
   await agent.call('Tea instead', { decisions });
   expect(seen.toSorted()).toEqual(['denied', 'interrupted', 'pre-call', 'pre-call']);
 });
@@ -88,6 +88,6 @@ test('if a pre-call hook stops the call, the next call applies the decisions', a
 test('without open tool calls, decideForMessage() returns no decisions', async () => {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel(['Hi.', 'Tea.']) });
   await agent.call('Hello');
-  expect(await decideForMessage(agent)).toEqual([]);
+  expect(await decideForMessage(agent, await agent.messages())).toEqual([]);
   expect((await agent.call('Tea', { decisions: [] })).text).toBe('Tea.');
 });

@@ -1,6 +1,6 @@
 import type { CallState } from '../event/agent-status.ts';
 import { waitsForApproval, type Decision } from '../event/pending-call.ts';
-import type { ToolUse } from '../message/msg.ts';
+import type { Msg, ToolUse } from '../message/msg.ts';
 import { logMemoryOf } from '../memory/memory.ts';
 import { openToolUses } from '../message/conversation/tool-pairs.ts';
 import { interruptedResult } from '../tool/tool-call.ts';
@@ -18,7 +18,7 @@ export interface DecideForMessageOptions {
 }
 
 /**
- * Returns decisions about all open tool calls, for a chat in which the user writes a new message
+ * Returns decisions about all open tool calls of the stored messages, for a chat in which the user writes a new message
  * instead of deciding. Pass them to the agent call as `options.decisions`. Tool calls that wait for
  * approval are rejected, unless `clientDecisions` has a decision about them. Returns an empty list
  * if a tool call waits for something else. The agent then refuses the message, or closes the tool
@@ -26,10 +26,11 @@ export interface DecideForMessageOptions {
  */
 export async function decideForMessage(
   { memory, tools, status }: Pick<Agent, 'memory' | 'tools' | 'status'>,
+  storedMessages: readonly Msg[],
   options: DecideForMessageOptions = {},
 ): Promise<readonly Decision[]> {
   const { clientDecisions = [], isToolGone = () => false } = options;
-  const openCalls = openToolUses(await memory.read());
+  const openCalls = openToolUses(storedMessages);
   if (!openCalls.length) return [];
   await logMemoryOf(memory)?.restore(status, tools);
   const calls = openCalls.map((toolUse) => ({

@@ -247,7 +247,7 @@ test('a new message instead of the decision closes all tool calls of the reply',
   expect(ran()).toEqual([]);
   const chat = setUp([asked('read', 'pay'), 'Fine.']);
   await chat.agent.call('go');
-  const decisions = await decideForMessage(chat.agent);
+  const decisions = await decideForMessage(chat.agent, await chat.agent.messages());
   expect((await chat.agent.call('never mind', { decisions })).text).toBe('Fine.');
   expect(chat.ran()).toEqual([]);
   expect(historyFaults(await chat.agent.messages())).toEqual([]);

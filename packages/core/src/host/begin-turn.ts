@@ -28,6 +28,9 @@ export type BeginTurnOptions = Pick<DecideForMessageOptions, 'isToolGone'>;
  * continues from the log. Removes the messages that the turn replaces. The agent must not have an
  * active run.
  *
+ * Reads the messages of the log once, for any request. The memory then knows whether the session is
+ * new.
+ *
  * Rejects with `INVALID_MESSAGE` if the message has the id of a message that the user did not
  * write. Rejects with `INVALID_INPUT` if there is no message to answer again. Rejects like
  * `acceptDecisions` for decisions.
@@ -37,43 +40,46 @@ export async function beginTurn(
   request: TurnRequest,
   options?: BeginTurnOptions,
 ): Promise<TurnInput> {
+  const storedMessages = await agent.memory.read();
   switch (request.kind) {
     case 'messages':
       return { input: request.messages };
     case 'continue':
       return { input: undefined };
     case 'decide':
-      return { input: await acceptDecisions(agent, request.decisions, request) };
+      return { input: await acceptDecisions(agent, storedMessages, request.decisions, request) };
     case 'decisions':
-      return { input: await acceptDecisions(agent, request.decisions, { isHistory: true }) };
+      return {
+        input: await acceptDecisions(agent, storedMessages, request.decisions, { isHistory: true }),
+      };
     default:
-      return beginWithMessage(agent, request, options);
+      return beginWithMessage(agent, storedMessages, request, options);
   }
 }
 
 /** Begins a turn that sends, edits or asks again a message of the user. */
 async function beginWithMessage(
   agent: DecidingAgent,
+  storedMessages: readonly Msg[],
   request: MessageRequest,
   { isToolGone }: BeginTurnOptions = {},
 ): Promise<TurnInput> {
-  const { memory } = agent;
-  const storedMessages = await memory.read();
   const { message } = request;
   const index = questionAt(storedMessages, request);
   // A message that never reached the host is new, even if the client asks for another answer to
   // this message.
   const regenerates = request.kind === 'regenerate' && index >= 0;
-  const removedIds =
-    index < 0 ? [] : storedMessages.slice(regenerates ? index + 1 : index).map(({ id }) => id);
+  const keptCount = regenerates ? index + 1 : index;
+  const keptMessages = index < 0 ? storedMessages : storedMessages.slice(0, keptCount);
+  const removedIds = storedMessages.slice(keptMessages.length).map(({ id }) => id);
   const replaces = removedIds.length > 0;
   // The run's first write stores this change, so that no message or answer is lost alone, for
   // example if a guard refuses the input.
-  if (replaces) await memory.delete(removedIds, { later: true });
+  if (replaces) await agent.memory.delete(removedIds, { later: true });
   if (!message || regenerates) return { input: undefined, replaces };
   const sentDecisions = request.kind === 'message' ? (request.decisions ?? []) : [];
-  const clientDecisions = await usableDecisions(agent, sentDecisions);
-  const decisions = await decideForMessage(agent, {
+  const clientDecisions = await usableDecisions(agent, keptMessages, sentDecisions);
+  const decisions = await decideForMessage(agent, keptMessages, {
     clientDecisions,
     ...(isToolGone && { isToolGone }),
   });

@@ -71,15 +71,23 @@ export function readChatTurn(posted: PostedChat, limits: ChatLimits): ChatTurnRe
   // were pending.
   const message = messages.findLast((each) => isAnswer(each, messageId)) ?? messages.at(-1);
   const decisions = fromUiDecisions(message);
-  if (!decisions.length) return readMessage(messages, limits);
+  if (!decisions.length) {
+    const question = readUserMessage(messages.at(-1));
+    const earlierDecisions = decisionsBefore(messages, limits);
+    return {
+      kind: 'message',
+      message: question,
+      ...(earlierDecisions.length && { decisions: earlierDecisions }),
+    };
+  }
   const { id } = fieldsOf(message);
   checkMessageId(id);
   for (const decision of decisions) checkDecisionSize(decision, limits, () => 'messages');
   return { kind: 'decisions', decisions, messageId: id };
 }
 
-function readMessage(messages: readonly unknown[], limits: ChatLimits): ChatTurnRequest {
-  const message = readUserMessage(messages.at(-1));
+/** Returns the decisions in the last answer, which the host may not have. */
+function decisionsBefore(messages: readonly unknown[], limits: ChatLimits): readonly Decision[] {
   // After a refused message, the client's list may have an assistant message without parts.
   const answer = messages.findLast((each) => {
     const { role, parts } = fieldsOf(each);
@@ -87,10 +95,9 @@ function readMessage(messages: readonly unknown[], limits: ChatLimits): ChatTurn
   });
   // Most results belong to finished tool calls and may be long. `beginTurn()` later selects the
   // results of open tool calls.
-  const decisions = fromUiDecisions(answer).filter(
+  return fromUiDecisions(answer).filter(
     (decision) => decisionSize(decision) <= limits.toolResultChars,
   );
-  return { kind: 'message', message, ...(decisions.length && { decisions }) };
 }
 
 function isAnswer(message: unknown, messageId: string | undefined): boolean {

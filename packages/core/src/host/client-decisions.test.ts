@@ -50,7 +50,8 @@ async function verdict(
   isHistory = false,
 ): Promise<unknown> {
   const agent = new ReActAgent({ name: 'a', model: new ScriptedModel([]), memory, tools });
-  return acceptDecisions(agent, sentDecisions, { isHistory }).catch(
+  const storedMessages = await memory.read();
+  return acceptDecisions(agent, storedMessages, sentDecisions, { isHistory }).catch(
     (error: unknown) => (error as { readonly code: string }).code,
   );
 }
@@ -147,7 +148,7 @@ test.each([
   });
   await agent.call('Order');
   const sentDecisions = [result('c1', '{"size":"M"}')];
-  const accepting = acceptDecisions(agent, sentDecisions);
+  const accepting = acceptDecisions(agent, await agent.messages(), sentDecisions);
   if (isAccepted) expect(await accepting).toEqual(sentDecisions);
   else await expect(accepting).rejects.toMatchObject({ code: 'INVALID_DECISION' });
 });

@@ -2,13 +2,13 @@ import { logMemoryOf } from '../memory/memory.ts';
 import type { Agent } from '../agent/agent.ts';
 import { AgentError } from '../error/agent-error.ts';
 import type { Decision, PendingCall } from '../event/pending-call.ts';
-import { toolResultsOf, toolUsesOf } from '../message/msg.ts';
+import { toolResultsOf, toolUsesOf, type Msg } from '../message/msg.ts';
 import { isCallId } from '../message/untrusted/untrusted-fields.ts';
 import { editProblem } from '../approval/edit-call.ts';
 import type { Tool } from '../tool/tool.ts';
 import type { ChatLimits } from './chat-turn.ts';
 
-/** Parts of an agent that are needed to check decisions. */
+/** Parts of an agent that are needed to check decisions. The caller has read its memory. */
 export type DecidingAgent = Pick<Agent, 'memory' | 'tools' | 'status'>;
 
 /** How a client sent its decisions. */
@@ -38,10 +38,11 @@ export interface AcceptDecisionsOptions {
  */
 export async function acceptDecisions(
   agent: DecidingAgent,
+  storedMessages: readonly Msg[],
   sentDecisions: readonly Decision[],
   { isHistory = false, params = [] }: AcceptDecisionsOptions = {},
 ): Promise<readonly Decision[]> {
-  const problemOf = await decisionCheck(agent);
+  const problemOf = await decisionCheck(agent, storedMessages);
   const validDecisions: Decision[] = [];
   for (const [index, decision] of sentDecisions.entries()) {
     const isTwice = validDecisions.some(({ toolUseId }) => toolUseId === decision.toolUseId);
@@ -68,10 +69,11 @@ export function noDecisionError(param = 'messages'): AgentError {
  */
 export async function usableDecisions(
   agent: DecidingAgent,
+  storedMessages: readonly Msg[],
   sentDecisions: readonly Decision[],
 ): Promise<readonly Decision[]> {
   if (!sentDecisions.length) return [];
-  const problemOf = await decisionCheck(agent);
+  const problemOf = await decisionCheck(agent, storedMessages);
   const usable: Decision[] = [];
   for (const decision of sentDecisions) if (!(await problemOf(decision))) usable.push(decision);
   return usable;
@@ -80,16 +82,14 @@ export async function usableDecisions(
 const notOpen = 'is not open';
 
 /** Returns a function that returns why a decision cannot be carried out, or `undefined`. */
-async function decisionCheck({
-  memory,
-  tools,
-  status,
-}: DecidingAgent): Promise<(decision: Decision) => Promise<string | undefined>> {
-  const history = await memory.read();
+async function decisionCheck(
+  { memory, tools, status }: DecidingAgent,
+  storedMessages: readonly Msg[],
+): Promise<(decision: Decision) => Promise<string | undefined>> {
   const log = logMemoryOf(memory);
   await log?.restore(status, tools);
-  const endedIds = new Set(history.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
-  const calls = new Map(history.flatMap(toolUsesOf).map((call) => [call.id, call]));
+  const endedIds = new Set(storedMessages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
+  const calls = new Map(storedMessages.flatMap(toolUsesOf).map((call) => [call.id, call]));
   return async (decision) => {
     const { toolUseId, type, name } = decision;
     const call = calls.get(toolUseId);

@@ -21,11 +21,8 @@ export async function beginSessionTurn(
   settings: HandlerSettings,
   options?: BeginTurnOptions,
 ): Promise<TurnInput> {
-  const { memory } = agent;
   const request =
-    (await settings.openai?.prepare(memory, clientRequest, settings)) ?? clientRequest;
-  // Reads the log in all cases, because the title needs to know whether the session is new.
-  await memory.read();
+    (await settings.openai?.prepare(agent.memory, clientRequest, settings)) ?? clientRequest;
   // A client whose turn failed sends its results again.
   if (request.kind === 'decide' && request.decisions.every(({ type }) => type === 'result'))
     await reopenCalls(agent, request.decisions);
