@@ -18,11 +18,11 @@ export interface DecideForMessageOptions {
 }
 
 /**
- * Returns decisions about all open tool calls of the stored messages, for a chat in which the user writes a new message
- * instead of deciding. Pass them to the agent call as `options.decisions`. Tool calls that wait for
- * approval are rejected, unless `clientDecisions` has a decision about them. Returns an empty list
- * if a tool call waits for something else. The agent then refuses the message, or closes the tool
- * calls (`closeOpenCalls`).
+ * Returns decisions about all open tool calls of the stored messages, for a chat in which the user
+ * writes a new message instead of deciding. Pass them to the agent call as `options.decisions`.
+ * Tool calls that wait for approval are rejected, unless `clientDecisions` has a decision about
+ * them. Returns an empty list if a tool call waits for something else. The agent then refuses the
+ * message, or closes the tool calls (`closeOpenCalls`).
  */
 export async function decideForMessage(
   { memory, tools, status }: Pick<Agent, 'memory' | 'tools' | 'status'>,
