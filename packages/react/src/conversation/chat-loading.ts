@@ -1,14 +1,14 @@
 import type { UIMessage } from '@isoloop/core/stream';
 import type { AnswerBatches } from '@isoloop/core/host';
+import { isInHistory } from '../queue/sent-message.ts';
+import { upToQuestion } from '../reading/shown-messages.ts';
+import { isRefusal } from '../source/lost-connection.ts';
 import type { ChatConnection } from './chat-connection.ts';
 import type { ChatGate } from './chat-gate.ts';
 import type { ChatStore, Phase } from './chat-store.ts';
 import type { Chat } from './chat.ts';
 import { LostAnswer } from './lost-answer.ts';
 import { PageChanges } from './page-changes.ts';
-import { isInHistory } from '../queue/sent-message.ts';
-import { upToQuestion } from '../reading/shown-messages.ts';
-import { isRefusal } from '../source/lost-connection.ts';
 
 /** Why a chat asks for a running answer. `check`: something may have changed. */
 type Reason = Phase | 'check';
@@ -122,13 +122,6 @@ export class ChatLoading {
     this.#changes.add(runId, isNews);
   }
 
-  /** Forgets the message that was sent, because its answer has ended. */
-  #endAnswer(): void {
-    const { connection, store } = this.#options;
-    connection.sent?.forget();
-    store.set({ phase: 'idle' });
-  }
-
   /** Drops what the chat has, because it belongs to somebody else or is deleted. */
   forget(): void {
     const { chat, connection, store } = this.#options;
@@ -144,6 +137,13 @@ export class ChatLoading {
     const question = chat.state.messages.findLast(({ role }) => role === 'user');
     const history = await connection.history().catch(() => []);
     return question !== undefined && isInHistory(question, history);
+  }
+
+  /** Forgets the message that was sent, because its answer has ended. */
+  #endAnswer(): void {
+    const { connection, store } = this.#options;
+    connection.sent?.forget();
+    store.set({ phase: 'idle' });
   }
 
   /**

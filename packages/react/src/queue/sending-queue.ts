@@ -87,6 +87,8 @@ export class SendingQueue {
     if (!this.#place || (!loading.isReading && !this.#order.unanswered))
       return this.send(() => chat.sendMessage(input, options));
     const whenHeld = this.#hold(input, options);
+    // The failure is reported when it is the turn of the message, which may be minutes later.
+    whenHeld.catch(() => {});
     return this.send(async () => {
       const sendHeld = await whenHeld;
       return sendHeld();

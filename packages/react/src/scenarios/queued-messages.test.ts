@@ -1,6 +1,7 @@
 import { agentEndpoint, type UIMessage } from '@isoloop/react';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
+import { HeldSource } from '../../../web-worker/test-support/held-source.ts';
 import {
   linesOf,
   mountChat,
@@ -215,4 +216,39 @@ test('a page shows the messages that wait at an endpoint, and withdraws them the
   await view.chat().withdraw('m1');
   await expect.poll(() => queuedIn(view)).toEqual([]);
   expect(view.chat().error).toBeUndefined();
+});
+
+test('a message that cannot be read while an answer runs becomes `error`, and the next one is sent', async () => {
+  const source = new HeldSource();
+  const view = mountChat(source, { sessionId: crypto.randomUUID() });
+  await ready(view);
+  const sends = [view.chat().sendMessage({ text: 'a' })];
+  await expect.poll(() => source.requests).toHaveLength(1);
+  sends.push(view.chat().sendMessage({ files: null as never }));
+  sends.push(view.chat().sendMessage({ text: 'b' }));
+  // The answer ends later than the attempt to read the files.
+  await expect.poll(() => queuedIn(view)).toEqual([['b', 'waiting']]);
+  source.batch({ type: 'start', messageId: '1' });
+  source.end();
+  await expect.poll(() => source.requests).toHaveLength(2);
+  source.batch({ type: 'start', messageId: '2' });
+  source.end();
+  await Promise.all(sends);
+  await expect.poll(() => view.chat().error).toBeInstanceOf(TypeError);
+  expect(linesOf(view).filter((line) => line.startsWith('user'))).toEqual(['user: a', 'user: b']);
+});
+
+test('if a page cannot tell whether the agent has a message of an earlier page, it keeps the message and says so', async () => {
+  const failure = new Error('The history cannot be read.');
+  const source = new HeldSource();
+  // The first history shows the chat. The second one is read before the message is sent.
+  Object.defineProperty(source, 'failure', { get: () => (source.reads > 1 ? failure : undefined) });
+  const { storage, key } = source.link().queuePlace;
+  const stored = new HeldMessages(heldPlace(storage, key));
+  stored.add(textMessage('left', 'later'));
+  const view = mountChat(source, { sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat().error).toBe(failure);
+  expect(source.requests).toEqual([]);
+  expect(stored.list()).toHaveLength(1);
+  stored.clear();
 });
