@@ -1,14 +1,14 @@
 import type { UIMessage } from '@isoloop/core/stream';
 import type { AgentLink } from '@isoloop/core/host';
+import { SendingQueue } from '../queue/sending-queue.ts';
 import type { AgentTimelineEvent } from '../reading/timeline-events.ts';
 import type { LatestHandlers } from './chat-components.ts';
-import { ChatStore, type AgentChatState } from './chat-store.ts';
 import { ChatConnection } from './chat-connection.ts';
 import { ChatGate } from './chat-gate.ts';
 import { ChatLoading } from './chat-loading.ts';
 import { ChatSessions } from './chat-sessions.ts';
+import { ChatStore, type AgentChatState } from './chat-store.ts';
 import { Chat } from './chat.ts';
-import { SendingQueue } from '../queue/sending-queue.ts';
 import { stopTurn } from './stopped-turn.ts';
 
 export interface AgentChatOptions {

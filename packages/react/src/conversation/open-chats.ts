@@ -6,19 +6,6 @@ import { checkedAgent, isEndpoint, type AgentSource } from '../source/agent-sour
 import type { Endpoint } from '../source/endpoint-agent.ts';
 import { linkEndpoint } from '../source/endpoint-link.ts';
 
-/** A chat with the source that its next link uses. */
-export interface OpenChat {
-  readonly chat: AgentChat;
-  source: AgentSource | undefined;
-  /**
-   * Begins to show the chat in a component. Returns `undefined` if the chat is over: its components
-   * have left, and this is another one. The returned function ends the showing.
-   */
-  show(reader: LatestHandlers): (() => void) | undefined;
-  /** Connects the chat for a component that shows it. The returned function leaves the chat. */
-  enter(reader: LatestHandlers): (() => void) | undefined;
-}
-
 /** How a component gets its chat. */
 export interface OpenChatOptions extends Pick<AgentChatOptions, 'isNew' | 'messages'> {
   readonly sessionId: string;
@@ -45,10 +32,8 @@ export function openChatCount(): number {
  * while one of them is mounted. It survives renders that React throws away, for example while a
  * component suspends.
  */
-export function openChat(
-  source: AgentSource | undefined,
-  { sessionId, isNew, messages, user }: OpenChatOptions,
-): OpenChat {
+export function openChat(source: AgentSource | undefined, options: OpenChatOptions): OpenChat {
+  const { sessionId, user } = options;
   if (user !== undefined) checkId(user, 'user', 'CONFIGURATION');
   const chats = chatsOf(source);
   const place = isEndpoint(source) ? source.api : source?.name;
@@ -60,45 +45,92 @@ export function openChat(
   ]);
   const earlierChat = chats?.get(key);
   if (earlierChat) return earlierChat;
-  const openLink = (): AgentLink =>
-    linkOf(entry.source, sessionId, () => entry.source as Endpoint, user);
-  const chat = new AgentChat({ openLink, isNew, messages });
-  const readers = new Set<LatestHandlers>();
-  const showing = new Set<LatestHandlers>();
+  const chat = new OpenChat(source, options, { chats, key });
+  chats?.set(key, chat);
+  return chat;
+}
+
+/** Where the page keeps a chat. `chats` is absent on a server. */
+interface KeptPlace {
+  readonly chats: Map<string, OpenChat> | undefined;
+  readonly key: string;
+}
+
+/** A chat with the source that its next link uses, and the components that share it. */
+export class OpenChat {
+  readonly chat: AgentChat;
+  #source: AgentSource | undefined;
+  readonly #place: KeptPlace;
+  readonly #readers: Set<LatestHandlers> = new Set();
+  readonly #showing: Set<LatestHandlers> = new Set();
   /** Components that have shown the chat. React may hide a component and show it again. */
-  const formerReaders = new WeakSet<LatestHandlers>();
-  let hasBeenShown = false;
-  const drop = (): void => {
-    if (readers.size === 0 && chats?.get(key) === entry) chats.delete(key);
-  };
-  const timer = chats && setTimeout(drop, keptMs);
-  const entry: OpenChat = {
-    chat,
-    source,
-    show(reader) {
-      const isOver = hasBeenShown && showing.size === 0 && !formerReaders.has(reader);
-      if (isOver && chats?.get(key) === entry) chats.delete(key);
-      if (isOver || (chats?.get(key) ?? entry) !== entry) return undefined;
-      hasBeenShown = true;
-      showing.add(reader);
-      formerReaders.add(reader);
-      chats?.set(key, entry);
-      return () => void showing.delete(reader);
-    },
-    enter(reader) {
-      if ((chats?.get(key) ?? entry) !== entry || !showing.has(reader)) return undefined;
-      clearTimeout(timer);
-      readers.add(reader);
-      const leave = chat.enter(reader);
-      return () => {
-        readers.delete(reader);
-        drop();
-        leave();
-      };
-    },
-  };
-  chats?.set(key, entry);
-  return entry;
+  readonly #formerReaders: WeakSet<LatestHandlers> = new WeakSet();
+  #hasBeenShown = false;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    source: AgentSource | undefined,
+    { sessionId, isNew, messages, user }: OpenChatOptions,
+    place: KeptPlace,
+  ) {
+    this.#source = source;
+    this.#place = place;
+    const openLink = (): AgentLink =>
+      linkOf(this.#source, sessionId, () => this.#source as Endpoint, user);
+    this.chat = new AgentChat({ openLink, isNew, messages });
+    this.#timer = place.chats && setTimeout(() => this.#dropUnread(), keptMs);
+  }
+
+  /** Replaces the source, whose options may change from render to render. */
+  setSource(source: AgentSource | undefined): void {
+    this.#source = source;
+  }
+
+  /**
+   * Begins to show the chat in a component. Returns `undefined` if the chat is over: its components
+   * have left, and this is another one. The returned function ends the showing.
+   */
+  show(reader: LatestHandlers): (() => void) | undefined {
+    const { chats, key } = this.#place;
+    const isOver =
+      this.#hasBeenShown && this.#showing.size === 0 && !this.#formerReaders.has(reader);
+    if (isOver) this.#drop();
+    if (isOver || this.#isReplaced) return undefined;
+    this.#hasBeenShown = true;
+    this.#showing.add(reader);
+    this.#formerReaders.add(reader);
+    chats?.set(key, this);
+    return () => void this.#showing.delete(reader);
+  }
+
+  /** Connects the chat for a component that shows it. The returned function leaves the chat. */
+  enter(reader: LatestHandlers): (() => void) | undefined {
+    if (this.#isReplaced || !this.#showing.has(reader)) return undefined;
+    clearTimeout(this.#timer);
+    this.#readers.add(reader);
+    const leave = this.chat.enter(reader);
+    return () => {
+      this.#readers.delete(reader);
+      this.#dropUnread();
+      leave();
+    };
+  }
+
+  /** Whether the page keeps another chat at the same place. */
+  get #isReplaced(): boolean {
+    const { chats, key } = this.#place;
+    return (chats?.get(key) ?? this) !== this;
+  }
+
+  #dropUnread(): void {
+    if (this.#readers.size === 0) this.#drop();
+  }
+
+  /** Lets the next component have another chat. */
+  #drop(): void {
+    const { chats, key } = this.#place;
+    if (chats?.get(key) === this) chats.delete(key);
+  }
 }
 
 /** `latest` returns the endpoint whose options a request uses. `user`: id of the person. */

@@ -165,7 +165,7 @@ export function useAgentChat<Source = unknown>(
   const latest = useRef<ChatHandlers>({});
   useEffect(() => {
     latest.current = handlers;
-    Object.assign(entry, { source });
+    entry.setSource(source);
     if (appliedKey.current === optionsKey) return;
     appliedKey.current = optionsKey;
     void conversation.reconnect();
