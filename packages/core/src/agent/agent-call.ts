@@ -5,7 +5,7 @@ import { textOf } from '../message/msg.ts';
 import { omitUndefined } from '../message/json.ts';
 import { incompleteReason } from '../model/finish-reason.ts';
 import { loop } from './loop.ts';
-import { endStopped, finish, type RunOutcome } from './step/finish.ts';
+import { endStopped, endThrown, finish, type RunOutcome } from './step/finish.ts';
 import { msSince } from '../wait/monotonic.ts';
 import type { RunInput } from './step/settle.ts';
 import type { LiveRun } from './run/live-run.ts';
@@ -47,15 +47,19 @@ async function runToResult(live: LiveRun, input?: RunInput): Promise<AgentResult
     live.status.runs += 1;
     live.resumes = await resumedRun(live, input.sent);
   }
-  await live.outbox.emit('run-start', omitUndefined({ resumes: live.resumes }));
+  // Each wrapper gets the result of an aborted run from its `next`.
+  const recover = (thrown: unknown): Promise<AgentResult> => endEarly(live, thrown);
+  try {
+    await live.outbox.emit('run-start', omitUndefined({ resumes: live.resumes }));
+  } catch (thrown) {
+    return recover(thrown);
+  }
   // A hook may have rejected the agent call, or may hang after an abort.
   const isRefused = !input || 'error' in live.halt.cause || live.waits.abandoned;
   if (isRefused) {
     if (input && live.halt.cause.kind === 'rejected') await live.log.tryRestore();
     return endWith(live, await finish(live, await endStopped(live)));
   }
-  // Each wrapper gets the result of an aborted run from its `next`.
-  const recover = (thrown: unknown): Promise<AgentResult> => endAborted(live, thrown);
   // If a wrapper changes the input, `wrapInput` has to see the change.
   const inner = async (sent: ParsedInput): Promise<AgentResult> =>
     endWith(live, await loop(live, sent === input.sent ? input : { sent }));
@@ -84,14 +88,19 @@ async function endWith(live: ResultParts, end: RunOutcome): Promise<AgentResult>
 }
 
 /**
- * Ends a run that was aborted while a wrapper hung. Leaves out the answer, because the answer has
- * not passed all wrappers. Rejects with the run's failure, if there is one. Rejects with `thrown`
- * if it does not come from the abort.
+ * Ends a run that was aborted or stopped while a wrapper of it worked, or a hook at `run-start`.
+ * Leaves out the answer, because the answer has not passed all wrappers. Rejects with the run's
+ * failure, if there is one. Rejects with `thrown` if it comes from neither.
  */
-async function endAborted(live: ResultParts, thrown: unknown): Promise<AgentResult> {
-  if (!live.halt.isAbort(thrown)) throw thrown;
-  live.halt.enterStage('aborting');
-  if (live.halt.failure) throw live.halt.failure;
+async function endEarly(live: ResultParts, thrown: unknown): Promise<AgentResult> {
+  const { halt } = live;
+  if (halt.isStop(thrown)) {
+    if (halt.stage !== 'running') return endWith(live, { reason: halt.stopped! });
+    return endWith(live, await finish(live, await endThrown(live, thrown)));
+  }
+  if (!halt.isAbort(thrown)) throw thrown;
+  halt.enterStage('aborting');
+  if (halt.failure) throw halt.failure;
   return endWith(live, { reason: 'aborted' });
 }
 

@@ -41,6 +41,8 @@ export class LoggedConversation {
   readonly #parts: LogParts;
   /** Settles once the agent has its state from the log. */
   #restoring: Promise<unknown> | undefined;
+  /** Whether this run has written messages. */
+  #hasWritten = false;
   /** Whether the end of the run was written, or failed to be. */
   #isClosed = false;
   /** Copy of the session's values for code that runs after the end of the run. */
@@ -61,6 +63,11 @@ export class LoggedConversation {
   /** Whether the agent gets its state from the log for this run. */
   get isRestored(): boolean {
     return this.#restoring !== undefined;
+  }
+
+  /** Whether the log has the input. A wrapper may have stored it itself, before the run began. */
+  get hasInput(): boolean {
+    return this.hasBegun || this.#hasWritten;
   }
 
   get messages(): readonly Msg[] {
@@ -152,6 +159,7 @@ export class LoggedConversation {
       await waits.forWrite(replaceMessage(memory, message));
     }
     if (!remove.length && !newMessages.length) return;
+    this.#hasWritten = true;
     const added = newMessages.map((one) =>
       one.role === 'user' ? withMetadata(one, { runId }) : one,
     );

@@ -27,7 +27,9 @@ export interface RunView extends RunInfo {
   readonly signal: AbortSignal;
   /**
    * Signal that aborts when the agent call is aborted, interrupted or paused. If work rejects with
-   * its reason, let the error pass: the run ends as it was asked to.
+   * its reason, let the error pass: the run ends as it was asked to. If that happens before the run
+   * stores its input, the log gets nothing. A pause then fails the call with `ABORTED`, because no
+   * later call could continue it.
    */
   readonly stopSignal: AbortSignal;
   /**

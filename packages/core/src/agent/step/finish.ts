@@ -1,4 +1,4 @@
-import { misconfigured } from '../../error/agent-error.ts';
+import { AgentError, misconfigured } from '../../error/agent-error.ts';
 import { isSameJson } from '../../message/json.ts';
 import { withMetadata } from '../../message/metadata.ts';
 import type { StopReason } from '../../event/agent-result.ts';
@@ -51,7 +51,8 @@ export async function endStopped(live: StepParts, partial?: Msg): Promise<Ending
 
 /** Returns how an exception ends the run, or throws it. */
 export async function endThrown(live: StepParts, thrown: unknown): Promise<Ending> {
-  const isStop = live.log.hasBegun && live.halt.isStop(thrown);
+  const isStop = live.halt.isStop(thrown);
+  if (isStop && live.halt.stopped === 'suspended' && !live.log.hasBegun) throw lostInput(thrown);
   if (isStop || live.halt.isAbort(thrown)) return endStopped(live, live.outbox.unstoredReply());
   if (isRejection(thrown)) {
     live.halt.haltWith(thrown);
@@ -62,6 +63,12 @@ export async function endThrown(live: StepParts, thrown: unknown): Promise<Endin
   // A wrapper may fail after the log has got the reply with its tool calls.
   await interruptOpenCalls(live).catch(() => {});
   throw thrown;
+}
+
+function lostInput(cause: unknown): AgentError {
+  const message =
+    'The run was paused before it stored its input, so no call can continue it. Send the input again.';
+  return new AgentError('ABORTED', message, { cause });
 }
 
 /** Reasons of agent calls whose last message is no answer for the `post-call` hooks. */
@@ -88,7 +95,9 @@ async function carryOut(live: StepParts, ending: Ending): Promise<RunOutcome> {
   const message = await answerAfterHooks(live, ending);
   // If the agent call was aborted before its answer, the message is empty.
   const isNew = message.content.length > 0 && !live.log.conversation.has(message.id);
-  if (isNew && reason !== 'rejected') {
+  // Without its question, the answer to an early interrupt would confuse the model.
+  const isDropped = reason === 'rejected' || (reason === 'interrupted' && !live.log.hasInput);
+  if (isNew && !isDropped) {
     // `writeEnd` writes the answer together with the end of the run, unless it has to wait before.
     await live.log.append([message], { later: !live.log.beforeEnd.length });
     // A wrapper may end the run with a reply whose tool calls do not run.
