@@ -253,7 +253,7 @@ const data =
   'storeTitle storedView withEarlierAnswer ' +
   'AgentError AgentStream Deadline ObjectReader RunDriver SseParser abortable ' +
   'acceptBlock acceptMessage acceptOutput addExtras addUsage addressProblem ' +
-  'answerEnding answerOf argumentsIn assistantMessage backOff ' +
+  'answerOf answerState argumentsIn assistantMessage backOff ' +
   'callListener checkDecision checkFields checkNewIds ' +
   'checkNoOptions checkNotMoved checkOptions checkWithClientTexts ' +
   'classifyError cleanText clientJsonMode clientTextError ' +
@@ -274,7 +274,7 @@ const data =
   'objectsIn oneOf openToolUses optional outputItems outputText pairedForModel ' +
   'parametersIssue parseHistory parseJson parseMessages ' +
   'parseToolCalls partialOutput pauseNextCall profileFor ' +
-  'providedValue readSchema recordsOf replaceKey replyEnding ' +
+  'providedValue readSchema recordsOf replaceKey replyState ' +
   'reportFailure requestEndpoint resumptionOf retryableOnce runInfo ' +
   'searchTerms sessionViewOf shortQuery sleepFor ' +
   'sourcesOf splitValue startOf startOfTexts syncValue systemMessage ' +

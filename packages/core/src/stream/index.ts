@@ -1,6 +1,6 @@
 export type { AgentData, AgentTools } from './agent-tools.ts';
-export { answerEnding, replyEnding } from './answer-ending.ts';
-export type { AnswerEnding } from './answer-ending.ts';
+export { answerState, replyState } from './answer-state.ts';
+export type { AnswerState } from './answer-state.ts';
 export { JsonReader } from './object/json-reader.ts';
 export type { JsonReaderOptions } from './object/json-reader.ts';
 export { ObjectReader } from './object/object-reader.ts';

@@ -6,7 +6,7 @@ import { isRecord, parseJson } from '../message/json.ts';
 import { assistantMessage } from '../message/msg.ts';
 import type { ChatModel, Usage } from '../model/chat-model.ts';
 import type { Fetch } from '../model/http/http-model.ts';
-import { replyEnding } from '../stream/answer-ending.ts';
+import { replyState } from '../stream/answer-state.ts';
 import { answeringFetch } from './answering-fetch.ts';
 import { difficultRequests } from './difficult-requests.ts';
 import {
@@ -165,13 +165,13 @@ function replyTests({ expect, test }: TestFramework, modelWith: ModelWith): void
     );
 
   test('the finish reason shows whether the reply reached the limit of its length', async () => {
-    for (const [finish, ending] of endings) {
+    for (const [finish, state] of states) {
       const model = modelWith({ ...text, finish });
       if (!model) continue;
       const { reason = '' } = finishOf(await outcomeOf(model));
       expect(reason === '').toBe(false);
       const message = assistantMessage('', { metadata: { finishReason: reason } });
-      expect(`${reason}: ${replyEnding(message)}`).toBe(`${reason}: ${ending}`);
+      expect(`${reason}: ${replyState(message)}`).toBe(`${reason}: ${state}`);
     }
   });
 
@@ -184,7 +184,7 @@ function replyTests({ expect, test }: TestFramework, modelWith: ModelWith): void
   });
 }
 
-const endings = [
+const states = [
   ['stop', 'complete'],
   ['length', 'length'],
 ] as const;

@@ -2,7 +2,7 @@ import { messageIdOf } from '@isoloop/core/host';
 import type { AgentEvent, AgentResult, EventBatch, PendingCall, Usage } from '@isoloop/core';
 import { toOpenAiError, type OpenAiError } from '@isoloop/edge/api';
 import { thinkingOf } from '@isoloop/core/message';
-import { endingWords } from './ending-words.ts';
+import { finishWords } from './finish-words.ts';
 import { arePending, argumentsText, externalCalls, withdrawnCallError } from './external-calls.ts';
 
 export interface OpenAiEncoderOptions {
@@ -197,7 +197,7 @@ class Encoder {
           })),
         }),
       );
-    chunks.push(this.#chunk({}, endingWords(result).chat));
+    chunks.push(this.#chunk({}, finishWords(result).chat));
     return includeUsage
       ? [...chunks, { ...this.#chunk({}), choices: [], usage: toWireUsage(result.usage) }]
       : chunks;
@@ -241,7 +241,7 @@ export function toChatCompletion(
           refusal: null,
           ...(calls.length && { tool_calls: calls }),
         },
-        finish_reason: endingWords(result).chat,
+        finish_reason: finishWords(result).chat,
         logprobs: null,
       },
     ],

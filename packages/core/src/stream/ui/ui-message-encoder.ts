@@ -21,7 +21,7 @@ import {
   type HostedTool,
 } from '../../message/provider-metadata.ts';
 import type { JsonValue } from '../../message/json.ts';
-import { answerEnding, type AnswerEnding } from '../answer-ending.ts';
+import { answerState, type AnswerState } from '../answer-state.ts';
 import { toTimelineEvent } from '../timeline-event.ts';
 import type { UiChunk } from './ui-chunk.ts';
 import {
@@ -343,7 +343,7 @@ class Encoder implements UiMessageEncoder {
     }
     this.#chunks.push({
       type: 'finish',
-      finishReason: finishReasons[answerEnding(result)],
+      finishReason: finishReasons[answerState(result)],
       messageMetadata,
     });
   }
@@ -357,7 +357,7 @@ const finishReasons = {
   filtered: 'content-filter',
   incomplete: 'other',
   failed: 'error',
-} as const satisfies Readonly<Record<AnswerEnding, string>>;
+} as const satisfies Readonly<Record<AnswerState, string>>;
 
 function toApprovalRequest({ toolUseId, reason }: PendingCall): UiChunk {
   return {

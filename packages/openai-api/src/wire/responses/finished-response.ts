@@ -1,7 +1,7 @@
 import { toolUsesOf, type AgentResult, type Msg, type Usage } from '@isoloop/core';
-import { replyEnding } from '@isoloop/core/stream';
+import { replyState } from '@isoloop/core/stream';
 import { thinkingOf } from '@isoloop/core/message';
-import { endingWords } from '../ending-words.ts';
+import { finishWords } from '../finish-words.ts';
 import { argumentsText, externalCalls } from '../external-calls.ts';
 import { answerTexts, emptyText } from './answer-text.ts';
 import {
@@ -60,7 +60,7 @@ export function finishedResponse(
   options: ResponseOptions,
   output: readonly ResponseItem[],
 ): ResponseObject {
-  const { status, incomplete } = endingWords(result);
+  const { status, incomplete } = finishWords(result);
   const { code, message } = result.error ?? { code: 'INTERNAL', message: 'The run failed.' };
   return responseObject(options, {
     status,
@@ -72,7 +72,7 @@ export function finishedResponse(
 }
 
 export function itemStatus(message: Msg): 'completed' | 'incomplete' {
-  return replyEnding(message) === 'complete' ? 'completed' : 'incomplete';
+  return replyState(message) === 'complete' ? 'completed' : 'incomplete';
 }
 
 export function phaseOf(message: Msg): NonNullable<ResponseMessage['phase']> {

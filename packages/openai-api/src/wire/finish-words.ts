@@ -1,10 +1,10 @@
 import type { AgentResult } from '@isoloop/core';
-import { answerEnding, type AnswerEnding } from '@isoloop/core/stream';
+import { answerState, type AnswerState } from '@isoloop/core/stream';
 
-interface EndingWords {
+interface FinishWords {
   /** `status` of a response of the Responses API. */
   readonly status: 'completed' | 'incomplete' | 'failed';
-  /** `incomplete_details.reason` of the Responses API, which has no word for the other endings. */
+  /** `incomplete_details.reason` of the Responses API, which has no word for the other states. */
   readonly incomplete?: 'max_output_tokens' | 'content_filter';
   /**
    * `finish_reason` of chat completions. `length` is their only word for an answer that is not
@@ -13,7 +13,7 @@ interface EndingWords {
   readonly chat: 'stop' | 'length' | 'tool_calls' | 'content_filter';
 }
 
-const words: Readonly<Record<AnswerEnding, EndingWords>> = {
+const words: Readonly<Record<AnswerState, FinishWords>> = {
   complete: { status: 'completed', chat: 'stop' },
   calls: { status: 'completed', chat: 'tool_calls' },
   waiting: { status: 'incomplete', chat: 'stop' },
@@ -24,6 +24,6 @@ const words: Readonly<Record<AnswerEnding, EndingWords>> = {
 };
 
 /** Returns OpenAI's words for the end of an agent call. */
-export function endingWords(result: AgentResult): EndingWords {
-  return words[answerEnding(result)];
+export function finishWords(result: AgentResult): FinishWords {
+  return words[answerState(result)];
 }

@@ -4,7 +4,7 @@ import type { Msg } from '../message/msg.ts';
 import { incompleteReason } from '../model/finish-reason.ts';
 
 /**
- * How the answer of an agent call ends for its reader.
+ * What a reader gets of the answer of an agent call.
  *
  * - `complete`: the answer is whole.
  * - `calls`: tool calls wait for results of the client.
@@ -15,7 +15,7 @@ import { incompleteReason } from '../model/finish-reason.ts';
  *   reason.
  * - `failed`: the agent call failed.
  */
-export type AnswerEnding =
+export type AnswerState =
   | 'complete'
   | 'calls'
   | 'waiting'
@@ -24,8 +24,8 @@ export type AnswerEnding =
   | 'incomplete'
   | 'failed';
 
-/** Endings of the stop reasons. With `complete`, the ending of the last reply counts. */
-const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, AnswerEnding>> = {
+/** States by stop reason. With `complete`, the state of the last reply counts. */
+const states: Readonly<Record<Exclude<StopReason, 'suspended'>, AnswerState>> = {
   stop: 'complete',
   'return-direct': 'complete',
   'stopped-by-hook': 'complete',
@@ -37,22 +37,22 @@ const endings: Readonly<Record<Exclude<StopReason, 'suspended'>, AnswerEnding>> 
   error: 'failed',
 };
 
-/** Returns how an agent call ends for its reader. */
-export function answerEnding(result: AgentResult): AnswerEnding {
+/** Returns what a reader gets of the answer of an agent call. */
+export function answerState(result: AgentResult): AnswerState {
   const { reason, pending, message } = result;
   // Calls that wait beside a rejection are of an earlier answer.
   if (reason !== 'rejected' && pending.some(({ kind }) => kind === 'external')) return 'calls';
   // A paused call waits for nothing.
   if (reason === 'suspended') return pending.length ? 'waiting' : 'incomplete';
-  const reply = replyEnding(message);
-  const byReason = endings[reason];
+  const reply = replyState(message);
+  const byReason = states[reason];
   // A limit does not matter if the answer has the value that was asked for.
   const isWhole = byReason === 'complete' || (byReason === 'length' && result.output !== undefined);
   return isWhole || (byReason === 'length' && reply === 'filtered') ? reply : byReason;
 }
 
-/** Returns how a reply of the model ends: `complete`, `length`, `filtered` or `incomplete`. */
-export function replyEnding(message: Msg): AnswerEnding {
+/** Returns the state of a reply of the model: `complete`, `length`, `filtered` or `incomplete`. */
+export function replyState(message: Msg): AnswerState {
   const reason = metadataOf(message).partial ? 'other' : incompleteReason(message);
   return reason === 'other' ? 'incomplete' : (reason ?? 'complete');
 }
