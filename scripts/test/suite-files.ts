@@ -75,8 +75,9 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       ...features,
       inspectorInNode,
       'test/{examples,documents,model-conformance,provider-errors}/**/*.test.ts',
-      'test/{changed-model,objects-at-edge,create-project,edge-any-host,reloaded-module,sends-data,server-rendering,test-runner}.test.ts',
-      'test/{platforms,workflows}.test.ts',
+      'test/hosts/{changed-model,objects-at-edge,edge-any-host,reloaded-module,server-rendering}.test.ts',
+      'test/exports/sends-data.test.ts',
+      'test/repository/{create-project,platforms,test-runner,workflows}.test.ts',
     ],
     // Failures at every step, random damage, patterns over long texts, real waits.
     costly: [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { missingRefusals, type Wrong } from '@test/unknown-options.ts';
+import { missingRefusals, type Wrong } from '@test/exports/unknown-options.ts';
 import * as inspector from '../index.ts';
 
 const connected = new EventTarget() as Worker;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { missingRefusals } from '@test/unknown-options.ts';
+import { missingRefusals } from '@test/exports/unknown-options.ts';
 import * as openAiApi from '../index.ts';
 
 test('openAiRoutes() refuses an option that it does not have', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { missingRefusals, type TestedEntry, type Wrong } from '@test/unknown-options.ts';
+import { missingRefusals, type TestedEntry, type Wrong } from '@test/exports/unknown-options.ts';
 import { handlersIn } from '../hooks/use-agent-chat.ts';
 import * as react from '../index.ts';
 import * as object from '../object/index.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { missingRefusals, type TestedEntry, type Wrong } from '@test/unknown-options.ts';
+import { missingRefusals, type TestedEntry, type Wrong } from '@test/exports/unknown-options.ts';
 import * as page from '../index.ts';
 import * as move from '../move/index.ts';
 import * as store from '../store/index.ts';
