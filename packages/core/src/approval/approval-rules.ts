@@ -28,7 +28,7 @@ export type ApprovalRules = Readonly<Record<string, boolean | string | ApprovalR
 const where = 'approvals(): needsApproval';
 
 /** Converted rules. */
-export interface ApprovalRuleBook {
+interface ApprovalRuleBook {
   /** The reason is the description of the rule that asks for an approval, if it has one. */
   readonly reasonFor: ReasonFor;
   /** Throws `CONFIGURATION` if a rule names a tool that is not in the set. */

@@ -31,7 +31,7 @@ export type Decide = (
 ) => Awaitable<ApprovalDecision | undefined>;
 
 /** Who decides, within which time, and who gets its failures. See `ApprovalsOptions`. */
-export interface Approver {
+interface Approver {
   readonly decide: Decide;
   readonly timeoutMs?: number;
   readonly onError?: (error: unknown) => void;

@@ -7,9 +7,7 @@ import { decidedInput } from './decided-input.ts';
 import { checkedEdits, storeEdits } from './edit-call.ts';
 
 /** The middleware that make up `approvals`. */
-export type BasicApprovals = Required<
-  Pick<Middleware, 'name' | 'wrapSettle' | 'wrapRound' | 'wrapTool'>
->;
+type BasicApprovals = Required<Pick<Middleware, 'name' | 'wrapSettle' | 'wrapRound' | 'wrapTool'>>;
 
 /**
  * Carries out decisions about tool calls, and suspends tool calls that need an approval. Default of

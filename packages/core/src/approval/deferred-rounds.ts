@@ -17,7 +17,7 @@ interface ToolGate {
 }
 
 /** What a round needs to know about the approvals of its tool calls. */
-export interface Deferral {
+interface Deferral {
   /** Returns whether the rounds of a run are deferred. */
   defers(run: Run): boolean;
   /** Gives no reason for a cleared tool call. */

@@ -15,7 +15,7 @@ import { toolOf, type ToolSet } from '../tool/set/tool-set.ts';
 import { correctThem, isForTool, prepareCall, withInput } from '../tool/tool-call.ts';
 
 /** A decision to run a tool call with other arguments. */
-export type EditDecision = Extract<Decision, { type: 'edit' }>;
+type EditDecision = Extract<Decision, { type: 'edit' }>;
 
 /**
  * Returns why a tool call cannot run with the arguments of a person, or `undefined`. The words are

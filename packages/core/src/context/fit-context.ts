@@ -76,7 +76,7 @@ export interface TrimRules {
 }
 
 /** The messages after the current question, when a policy trims them. */
-export interface TurnToTrim {
+interface TurnToTrim {
   /** All messages of the request. */
   readonly messages: readonly Msg[];
   /** Index of the first message after the question. */
@@ -132,7 +132,7 @@ export function trimRequest(
 }
 
 /** Where to trim, and how much. */
-export interface TrimOptions extends Pick<RequestSize, 'questionIndex' | 'sums' | 'start'> {
+interface TrimOptions extends Pick<RequestSize, 'questionIndex' | 'sums' | 'start'> {
   /** Maximum number of tokens of all messages together. */
   readonly budget: number;
   /** See `FitContextOptions`. 0: no rounding. */

@@ -6,7 +6,7 @@ import { askText, type TextRequest } from '../model/ask-text.ts';
 import type { TokenProfile } from '../tokens/token-profile.ts';
 
 /** A request for a summary. `system` is the instruction for the model. */
-export interface SummaryRequest extends Omit<TextRequest, 'user' | 'replyFor' | 'what'> {
+interface SummaryRequest extends Omit<TextRequest, 'user' | 'replyFor' | 'what'> {
   /** Summary of the messages before `messages`. */
   readonly summary: string | undefined;
   readonly messages: readonly Msg[];

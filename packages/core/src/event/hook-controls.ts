@@ -4,7 +4,7 @@ import type { AgentEvent } from './agent-event.ts';
 import type { EventControls, HookControls } from './hook.ts';
 
 /** Name of a control. */
-export type ControlName = keyof HookControls;
+type ControlName = keyof HookControls;
 
 /** The call of a control by a hook. That of `gotoReasoning` is a `jumpTo`. */
 export type ControlCall = {
@@ -20,7 +20,7 @@ export type ControlCall = {
 export type OnControl = (call: ControlCall) => boolean | void;
 
 /** One handler of a hook while it handles an event. */
-export interface Handling {
+interface Handling {
   /** Name of the hook, for errors. */
   readonly hook: string;
   hasEnded: boolean;

@@ -15,7 +15,7 @@ interface Handler {
   readonly priority: number;
 }
 
-export interface HookDispatcherOptions {
+interface HookDispatcherOptions {
   /** Returns the second argument of each handler. */
   readonly run: () => unknown;
   /** Effect of an exception in a hook without its own `onError`. */

@@ -7,7 +7,7 @@ import type { EventOf, EventType } from './agent-event.ts';
 export type Awaitable<T> = T | Promise<T>;
 
 /** The step of the loop at which a hook lets the run continue. */
-export type JumpTarget = 'model' | 'tools' | 'end';
+type JumpTarget = 'model' | 'tools' | 'end';
 
 /** Reason with which a hook can end an agent call. */
 export type JumpReason = Extract<

@@ -22,7 +22,7 @@ export async function answerSoFar(memory: Memory): Promise<readonly Msg[]> {
 /**
  * Converts an answer in the stored log to the events that readers got when the answer was produced.
  */
-export function answerEvents(messages: readonly Msg[]): EventBatch {
+function answerEvents(messages: readonly Msg[]): EventBatch {
   const toolUses = new Map(messages.flatMap(toolUsesOf).map((toolUse) => [toolUse.id, toolUse]));
   return messages.flatMap((message) => {
     if (isCorrection(message)) return [];

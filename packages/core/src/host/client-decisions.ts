@@ -12,7 +12,7 @@ import type { ChatLimits } from './chat-turn.ts';
 export type DecidingAgent = Pick<Agent, 'memory' | 'tools' | 'status'>;
 
 /** How a client sent its decisions. */
-export interface AcceptDecisionsOptions {
+interface AcceptDecisionsOptions {
   /** Whether the list may also contain results of finished tool calls. Default: false. */
   readonly isHistory?: boolean;
   /** Names of the request's fields with the decisions, for errors. Default: `messages`. */

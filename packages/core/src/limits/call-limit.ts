@@ -39,7 +39,7 @@ interface Count {
 }
 
 /** A limit of one kind of items. */
-export interface CallLimit {
+interface CallLimit {
   /** Returns the error of the limit if `more` further items would exceed it. */
   excess(more: number, run: Run): AgentError | undefined;
   /** Sets the number of items that this run has had so far. */

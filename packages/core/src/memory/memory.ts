@@ -14,7 +14,7 @@ export interface RunEnd {
 }
 
 /** The waits of a run for its memory, which end soon after an abort. */
-export interface MemoryWaits {
+interface MemoryWaits {
   forRead<T>(work: PromiseLike<T>): Promise<T>;
   forWrite(work: Promise<unknown>): Promise<void>;
 }

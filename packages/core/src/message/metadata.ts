@@ -57,7 +57,7 @@ export type InvalidReply = {
 };
 
 /** A reply with tool calls in its text, as the model wrote it. */
-export type WrittenReply = {
+type WrittenReply = {
   /**
    * The parts of the reply before and after the text that the message shows. One part if the reply
    * does not contain the text.

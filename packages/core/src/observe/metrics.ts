@@ -18,7 +18,7 @@ import type { Middleware } from '../agent/middleware.ts';
 import { perRun } from '../agent/per-run.ts';
 
 /** Agent, run, session and user of a measurement. */
-export interface RunLabels {
+interface RunLabels {
   readonly agent: string;
   readonly runId: string;
   readonly sessionId: string;

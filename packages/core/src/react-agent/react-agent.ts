@@ -90,7 +90,7 @@ const standardMiddleware = definePreset(optionReaders.map(({ middleware }) => mi
  * answer at a limit, and count tokens and tool calls. Later middleware of the same name replaces
  * one, so `{ name: 'steering' }` removes it.
  */
-export function standard(): readonly Middleware[] {
+function standard(): readonly Middleware[] {
   return standardMiddleware;
 }
 

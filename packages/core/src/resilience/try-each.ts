@@ -8,7 +8,7 @@ import {
 } from '../model/chat-model.ts';
 
 /** A model request that failed. */
-export interface FailedRequest {
+interface FailedRequest {
   readonly error: unknown;
   /** Number of failed requests so far, including this request. */
   readonly attempt: number;
@@ -16,7 +16,7 @@ export interface FailedRequest {
   readonly hasBegun: boolean;
 }
 
-export interface Attempt {
+interface Attempt {
   readonly model: ChatModel;
   readonly request: ModelRequest;
 }

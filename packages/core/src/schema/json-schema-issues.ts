@@ -2,7 +2,7 @@ import type { OutputUnit, Schema as JsonSchemaNode } from '@cfworker/json-schema
 
 type Lookup = Readonly<Record<string, JsonSchemaNode | boolean>>;
 
-export interface JsonSchemaIssue {
+interface JsonSchemaIssue {
   readonly message: string;
   readonly path: readonly string[];
   /** Issues of the forms of a union, with paths within the union. */
@@ -114,7 +114,7 @@ function issueText(error: OutputUnit, valueAt: ValueAt): string {
 }
 
 /** Returns the value at a location in the schema. */
-export type ValueAt = (location: string) => unknown;
+type ValueAt = (location: string) => unknown;
 
 /** Returns a function that reads a schema. Follows each `$ref` in the location. */
 export function readerOf(root: JsonSchemaNode, lookup: Lookup): ValueAt {

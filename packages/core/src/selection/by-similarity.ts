@@ -8,7 +8,7 @@ import { bestOf, type ByWordsOptions } from './by-words.ts';
 import type { ToolSelector } from './select-tools.ts';
 
 /** Vector of a text, as an embedding model returns it. */
-export type Embedding = ArrayLike<number>;
+type Embedding = ArrayLike<number>;
 
 /**
  * Function that returns one vector per text, in the order of the texts. All vectors have the same

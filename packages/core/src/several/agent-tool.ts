@@ -34,7 +34,7 @@ export type ChildAgent = Pick<Agent, 'name' | 'sessionId' | 'messages' | 'stream
   Partial<Pick<Agent, 'interrupt'>>;
 
 /** The session of a child agent, for the factory that creates it. */
-export interface ChildSession {
+interface ChildSession {
   /**
    * `<user>:<session>:<call>`: the `userId` and the session id of the parent, and the id of the
    * tool call that opened the session. Each is encoded with `encodeURIComponent`. Without a

@@ -33,7 +33,7 @@ export function handOffTool(
 }
 
 /** What the tools of a team depend on. */
-export interface TeamToolsOptions {
+interface TeamToolsOptions {
   /** Tools of the agent that has `handOff()`, of middleware, and those for hand-offs. */
   readonly ownTools: ToolSet;
   /** Names of those in `ownTools` that serve all members. They precede a member's own tools. */

@@ -14,7 +14,7 @@ export interface Member extends Omit<HandOffAgent, 'tools' | 'systemPrompt'> {
 }
 
 /** A hand-off in a conversation. */
-export interface LoggedHandOff {
+interface LoggedHandOff {
   readonly to: Member;
   /** Id of its tool call. */
   readonly toolUseId: string;

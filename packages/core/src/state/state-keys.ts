@@ -27,7 +27,7 @@ type UpdateOf<K> = K extends { reduce(value: never, update: infer U): unknown } 
  * initial values with the updates so far. When the log is read, these updates are applied to the
  * log's values.
  */
-export interface SessionState<K extends StateKeys> {
+interface SessionState<K extends StateKeys> {
   /**
    * Returns the value of a key, frozen. Before the first write, returns the key's initial value.
    * Throws `INVALID_INPUT` for an unknown key.

@@ -5,7 +5,7 @@ import { abortable } from '../wait/abort.ts';
 import { nextTask } from '../wait/timer-yield.ts';
 
 /** Messages that came in together during a run. */
-export interface Injection {
+interface Injection {
   /** The messages before the guards. */
   readonly sentMessages: readonly Msg[];
   /** Resolves with the messages after the guards. Rejects if a guard rejects them. */

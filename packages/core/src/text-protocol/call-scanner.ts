@@ -6,7 +6,7 @@ import { isRecord, type JsonObject, type JsonValue } from '../message/json.ts';
  * Result of a scan. `rest`: text at the end that was withheld but is not a tool call. `calls`: the
  * tool calls in the text. `problem`: why a tool call in the text is invalid.
  */
-export interface Scan {
+interface Scan {
   readonly rest: string;
   readonly calls: readonly TextCall[];
   readonly problem: string | undefined;

@@ -42,7 +42,7 @@ export interface TokenProfile {
  * Cost of the tools in a request, in tokens. The cost is `once` for the request. Each tool adds
  * `each`, plus `factor` times the tokens of its JSON.
  */
-export interface ToolCosts {
+interface ToolCosts {
   readonly once: number;
   readonly each: number;
   readonly factor: number;

@@ -41,7 +41,7 @@ export interface FromRound extends ToolSink {
 }
 
 /** What a tool call gets from the run that makes it. */
-export interface ExecuteOptions {
+interface ExecuteOptions {
   readonly run: CallingRun;
   readonly fromRound: FromRound;
   /**

@@ -141,7 +141,7 @@ export interface Suspension {
 }
 
 /** Outcome of a tool call whose tool has not started. */
-export interface NotStarted {
+interface NotStarted {
   readonly notStarted: true;
 }
 

@@ -231,7 +231,7 @@ export interface Tool {
 }
 
 /** What changes in the copy of one tool. */
-export interface ToolChanges extends ForkOptions {
+interface ToolChanges extends ForkOptions {
   /** Preset that replaces the preset of the tool. */
   readonly preset?: JsonObject;
 }
@@ -428,12 +428,12 @@ type DeclaredPart<Data> = {
 }[keyof Data & string];
 
 /** What a tool may emit. If it declares its data parts, an object has to be one of them. */
-export type Progress<Data> = unknown extends Data
+type Progress<Data> = unknown extends Data
   ? JsonValue
   : DeclaredPart<Data> | string | number | boolean | null | readonly JsonValue[];
 
 /** Arguments that the model writes: all except those with a preset. */
-export type InputWithout<Input, Preset> = unknown extends Input
+type InputWithout<Input, Preset> = unknown extends Input
   ? Input
   : Input extends unknown
     ? { readonly [K in keyof Input as Exclude<K, keyof Preset>]: Input[K] }

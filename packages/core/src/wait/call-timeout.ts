@@ -1,7 +1,7 @@
 import { AgentError } from '../error/agent-error.ts';
 import { timerMs } from './timer.ts';
 
-export interface CallTimeoutOptions {
+interface CallTimeoutOptions {
   /** 0 sets no limit. */
   readonly timeoutMs: number;
   /** Clock for durations, in milliseconds. */

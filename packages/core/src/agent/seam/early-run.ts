@@ -92,8 +92,8 @@ export interface EarlyRun extends RunView {
     /**
      * Sends an event to the hooks, then to the readers. With `to: 'readers'`, leaves out the hooks.
      * Only then it may be an event with controls, because the loop would not carry out what hooks
-     * ask for. A hook must not send an event that it gets itself: if that has no end, the agent call
-     * fails with `CONFIGURATION`.
+     * ask for. A hook must not send an event that it gets itself: if that has no end, the agent
+     * call fails with `CONFIGURATION`.
      */
     emit<K extends ObservedEvent>(type: K, data: EventData<K>): Promise<void>;
     emit<K extends EventType>(

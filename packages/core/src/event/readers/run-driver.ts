@@ -5,7 +5,7 @@ import { addEvent, eventsSince, type ShortenEventLog, type EventLog } from './ev
 import { PendingReads } from './pending-reads.ts';
 
 /** The run of a `RunDriver`, and whether it goes on without a reader. */
-export interface RunDriverOptions<T = unknown> {
+interface RunDriverOptions<T = unknown> {
   readonly runId: string;
   readonly detached?: boolean | undefined;
   /** Function that keeps the stored events for readers short. Default: keeps all events. */

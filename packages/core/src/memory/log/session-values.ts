@@ -12,7 +12,7 @@ import type { Flushes } from './log-record.ts';
 export type Values = Record<string, JsonValue>;
 
 /** Function that changes values. It runs again if the log has other values. */
-export type ValueUpdate = (values: Values) => void;
+type ValueUpdate = (values: Values) => void;
 
 /** An update that the log does not have yet. */
 interface PendingUpdate {
@@ -30,7 +30,7 @@ const trackers: WeakMap<Values, SessionValues> = new WeakMap();
  * before the log is read, and another process may write to the log. The updates are then repeated
  * on the log's values, so that they do not replace other values.
  */
-export class SessionValues {
+class SessionValues {
   /** The current values. All agents with one memory share this object. */
   readonly values: Values;
   #updates: PendingUpdate[] = [];

@@ -21,7 +21,7 @@ export interface StoredSession {
 }
 
 /** What a program that moves sessions writes. */
-export interface StoredChange {
+interface StoredChange {
   readonly ownership: Ownership;
   /** Records in place of the log. Default: the log stays. */
   readonly records?: readonly LogRecord[];

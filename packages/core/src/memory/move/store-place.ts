@@ -122,7 +122,7 @@ export function placeWith(options: PlaceOptions): SessionPlace {
  * Throws `INVALID_STATE` if this is no copy of a session in the present format. `name`: name of the
  * place that stores it.
  */
-export function checkCopy(copy: SessionCopy, name: string): void {
+function checkCopy(copy: SessionCopy, name: string): void {
   const { format, version, ownership, records }: Partial<SessionCopy> = fieldsOf(copy);
   if (format !== copyFormat)
     throw new AgentError('INVALID_STATE', 'The value is not an exported session.');

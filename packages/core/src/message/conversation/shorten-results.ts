@@ -44,7 +44,7 @@ function shortResult(result: ToolResult, length: number): ToolResult {
 }
 
 /** Returns the length of all texts together. Media does not count. */
-export function lengthOfTexts(content: MessageContent): number {
+function lengthOfTexts(content: MessageContent): number {
   if (typeof content === 'string') return content.length;
   return content.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0);
 }

@@ -53,7 +53,7 @@ function observation(group: readonly Msg[], media: readonly MediaBlock['type'][]
 }
 
 /** Writes tool calls in the form that the model should use. */
-export function callsText(calls: readonly ToolUse[]): string {
+function callsText(calls: readonly ToolUse[]): string {
   const list = calls.map(({ name, input, raw }) => ({
     tool_name: name,
     arguments: input === null && raw ? raw : input,

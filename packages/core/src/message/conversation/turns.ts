@@ -71,7 +71,7 @@ export function currentTurn(
 }
 
 /** The newest reply with tool calls, the messages before it, and its results. */
-export interface NewestRound {
+interface NewestRound {
   readonly before: readonly Msg[];
   /** `undefined` if no reply has tool calls. */
   readonly reply: Msg | undefined;

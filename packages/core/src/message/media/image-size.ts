@@ -1,7 +1,7 @@
 import type { MediaBlock } from '../msg.ts';
 
 /** Size of an image, in pixels. */
-export interface ImageSize {
+interface ImageSize {
   readonly width: number;
   readonly height: number;
 }

@@ -13,7 +13,7 @@ import {
 } from './untrusted-fields.ts';
 
 /** Who has sent something untrusted, and which error refuses it. */
-export interface AcceptOptions extends RefusalOptions {
+interface AcceptOptions extends RefusalOptions {
   readonly sender: Sender;
 }
 

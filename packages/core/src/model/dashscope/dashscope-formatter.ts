@@ -36,7 +36,7 @@ export interface DashScopeFormat {
   readonly thinkingBudget: number | undefined;
 }
 
-export interface DashScopeFormatter extends Formatter {
+interface DashScopeFormatter extends Formatter {
   /** Returns the service that accepts the request. */
   endpointOf(request: ModelRequest): DashScopeEndpoint;
 }
@@ -168,7 +168,7 @@ function toDashScopeMessages(message: Msg, media: Media | undefined): readonly W
 }
 
 /** Returns whether a message has a medium of these kinds. */
-export function hasMedia({ content }: Msg, media: Media): boolean {
+function hasMedia({ content }: Msg, media: Media): boolean {
   const blocks = content.flatMap((block) =>
     block.type === 'tool_result' ? blocksOf(block.output) : block,
   );

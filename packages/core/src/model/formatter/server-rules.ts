@@ -1,5 +1,5 @@
 /** How a server differs from the specification of its API. */
-export interface ServerRules {
+interface ServerRules {
   /** Form that the ids of tool calls must have. Default: what most servers accept. */
   readonly callIds?: RegExp;
   /** Whether the server refuses two messages of the user in a row. */

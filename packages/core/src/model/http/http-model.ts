@@ -29,7 +29,7 @@ export const otherModelNames: OtherNames<HttpModelOptions> = {
 /**
  * API key of a provider, or a function that returns it. The function is called before each request.
  */
-export type ApiKey = string | (() => string | Promise<string>);
+type ApiKey = string | (() => string | Promise<string>);
 
 /** Options of every model that sends HTTP requests itself. */
 export interface HttpModelOptions {
@@ -91,7 +91,7 @@ export async function httpRequest(
 }
 
 /** What a provider's model has besides the options that every model over HTTP has. */
-export interface HttpProvider {
+interface HttpProvider {
   /** Name of the provider, for metrics and traces. */
   readonly provider: string;
   readonly features: ModelFeatures;

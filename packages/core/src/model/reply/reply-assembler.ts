@@ -53,7 +53,7 @@ export type ReplyChunk =
 /** Event for one delta of the model, without the fields of `AgentEventBase`. */
 export type ReplyPiece = { readonly type: 'step-reset'; readonly reason: string } | ReplyChunk;
 
-export interface ReplyAssemblerOptions {
+interface ReplyAssemblerOptions {
   readonly messageId: string;
   /**
    * Returns the id for a tool call: the model's id, or a new id if the session already has the

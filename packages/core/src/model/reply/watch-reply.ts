@@ -13,7 +13,7 @@ export type ReplyEnd =
   | { readonly type: 'failed'; readonly error: unknown }
   | { readonly type: 'stopped'; readonly reason: unknown };
 
-export interface ReplyWatcher {
+interface ReplyWatcher {
   /** Called for each model that is asked. With `fallback()`, there may be several. */
   asks?(model: Pick<ChatModel, 'provider' | 'modelId'>): void;
   add?(deltas: readonly ModelDelta[]): void;

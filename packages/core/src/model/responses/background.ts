@@ -7,7 +7,7 @@ import { streamReply } from '../http/http-transport.ts';
 import { ResponsesDecoder } from './responses-decoder.ts';
 import { sendRequest, type Exchange } from './stream-exchange.ts';
 
-export interface BackgroundExchange extends Exchange {
+interface BackgroundExchange extends Exchange {
   readonly replySlot: ReplySlot;
 }
 

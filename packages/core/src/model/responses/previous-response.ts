@@ -5,7 +5,7 @@ import { toolUsesOf, type Msg } from '../../message/msg.ts';
 import { textChecksum } from '../../message/text.ts';
 
 /** A stored response that a request continues from. */
-export interface PreviousResponse {
+interface PreviousResponse {
   readonly id: string;
   readonly message: Msg;
   /** Index of the first message that the provider does not have. */

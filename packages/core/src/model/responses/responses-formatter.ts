@@ -14,7 +14,7 @@ import { describedTool, wireParameters } from '../formatter/strict-schema.ts';
 import { conversationSums, previousResponse } from './previous-response.ts';
 import { callersIn, toInputItems, type Callers, type InputTarget } from './responses-input.ts';
 
-export interface ResponsesFormat extends InputTarget {
+interface ResponsesFormat extends InputTarget {
   readonly model: string;
   readonly reasoning: object | undefined;
   readonly builtInTools: readonly JsonObject[];

@@ -58,7 +58,7 @@ export type WireItem = Loose<{
 }>;
 
 /** Part of a message's content or of a reasoning item. */
-export type WirePart = Loose<{
+type WirePart = Loose<{
   type: string;
   text: string;
   refusal: string;

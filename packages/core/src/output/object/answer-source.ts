@@ -14,7 +14,7 @@ const startOfJson = /\{\s*["}]|\[\s*(?:["{[\]]|-?\d|true|false|null)/;
 const maxBeginningLength = 200;
 
 /** Gets the JSON of a structured answer while it arrives. */
-export interface AnswerSink {
+interface AnswerSink {
   /**
    * Forgets the JSON so far, because the next piece is of another text. `isCall`: that text is the
    * arguments of the output tool, which may wrap the value.

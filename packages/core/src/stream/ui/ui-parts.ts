@@ -33,7 +33,7 @@ export function filesIn(content: MessageContent): readonly UiFile[] {
 }
 
 /** How a tool call ended, as AI SDK's parts and chunks say it. */
-export type UiOutcome =
+type UiOutcome =
   | ({ readonly state: 'output-available' } & ShownOutput)
   | { readonly state: 'output-error'; readonly errorText: string };
 
@@ -117,7 +117,7 @@ export type ShownOutput = {
  * Returns the chunks for a denied tool call. In AI SDK's messages a denied call has a negative
  * approval, so a call that nobody was asked about gets one too.
  */
-export function deniedChunks(toolCallId: string, reason: string): readonly UiChunk[] {
+function deniedChunks(toolCallId: string, reason: string): readonly UiChunk[] {
   return [
     { type: 'tool-approval-request', approvalId: toolCallId, toolCallId },
     { type: 'tool-approval-response', approvalId: toolCallId, approved: false, reason },

@@ -91,7 +91,7 @@ export function whenAllListed(
 }
 
 /** What a view of a tool set shows. */
-export interface ToolFilter {
+interface ToolFilter {
   /**
    * Returns the tools that the model may call, in their order, of those of the whole set.
    * Default: those without a refusal.

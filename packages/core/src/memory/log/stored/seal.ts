@@ -35,7 +35,7 @@ export function checkSeal(text: string, sealKey: string): boolean {
  * checksum detects damage, not forgery. This function is synchronous and fast; `crypto.subtle`
  * takes longer than reading a record.
  */
-export function checksum(text: string, sealKey: string): number {
+function checksum(text: string, sealKey: string): number {
   let low = 0x9747b28c;
   let high = text.length;
   for (const part of [sealKey, text]) {

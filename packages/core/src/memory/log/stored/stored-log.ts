@@ -12,7 +12,7 @@ import { checkNotMoved } from './stored-head.ts';
 import { WriterClaim } from './writer-claim.ts';
 
 /** Options of a `SessionMemory` with their defaults. */
-export type SessionLogOptions = Omit<SessionMemoryOptions, 'durability' | 'requireCompareAndSet'> &
+type SessionLogOptions = Omit<SessionMemoryOptions, 'durability' | 'requireCompareAndSet'> &
   Required<Pick<SessionMemoryOptions, 'generateId' | 'now' | 'compactAfter'>>;
 
 /**
