@@ -21,7 +21,7 @@ export interface ReplyGuards {
 }
 
 /** Facts about one reply. */
-export interface GuardedReplyOptions {
+interface GuardedReplyOptions {
   /** Whether the text is for a program, such as JSON, and not for a user. */
   readonly isForProgram: boolean;
   /** Default: that of the guards. */
@@ -35,7 +35,7 @@ interface ReviewedText extends Pick<ReviewContext, 'callsTools' | 'isForProgram'
   readonly replace: (text: string) => void;
 }
 
-export interface ReplyEnding {
+interface ReplyEnding {
   /** Deltas that have not been released yet. */
   readonly deltas: readonly ModelDelta[];
   /** The text of the reply after the rules changed it. */
