@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 
 /** Where the parts of a replay wait until the reader goes on. */
-export interface StepGate {
+interface StepGate {
   /** Waits for the reader. Rejects with `ABORTED` after the signal aborts. */
   pause(): Promise<void>;
   /** Lets the part go on that waits longest. */

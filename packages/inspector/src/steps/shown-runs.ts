@@ -64,7 +64,7 @@ function isOf(run: InspectedRun, logged: InspectedRun, { messages }: LogTurn): b
 }
 
 /** Returns the messages that a run got, without those that an endpoint does not show. */
-export function inputOf({ steps }: InspectedRun): readonly Msg[] {
+function inputOf({ steps }: InspectedRun): readonly Msg[] {
   const input = steps.find(({ kind }) => kind === 'input');
   return input?.kind === 'input' && typeof input.messages !== 'number' ? input.messages : [];
 }

@@ -4,7 +4,7 @@ import type { InspectedRun, InspectedStep, StepOf } from './inspected-run.ts';
 import { briefly, count, duration, plural, size } from './shown-text.ts';
 
 /** A step as a row of the timeline: a name, some words about it, and figures for its columns. */
-export interface StepRow {
+interface StepRow {
   readonly name: string;
   readonly about: string;
   readonly isBad: boolean;

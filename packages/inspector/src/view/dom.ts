@@ -2,7 +2,7 @@
 export type Child = Node | string | false | undefined;
 
 /** Attributes and listeners of an element. `true` sets an attribute without a value. */
-export interface Props {
+interface Props {
   readonly [name: string]: string | number | boolean | undefined | ((event: never) => void);
 }
 

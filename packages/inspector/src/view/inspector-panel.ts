@@ -16,13 +16,13 @@ import { replayPlayer } from './replay-player.ts';
 import { runButtons } from './run-buttons.ts';
 import { runView } from './run-view.ts';
 
-export interface InspectorPanelOptions {
+interface InspectorPanelOptions {
   /** Called when the reader chooses another conversation, or has forked one. */
   readonly onSession: (sessionId: string, isFork: boolean) => void;
 }
 
 /** What the panel shows. */
-export interface Inspected {
+interface Inspected {
   readonly source: InspectorSource | undefined;
   readonly sessionId: string | undefined;
   readonly contextWindow: number | undefined;

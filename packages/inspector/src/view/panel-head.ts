@@ -3,9 +3,9 @@ import type { ContextUse } from '../steps/context-use.ts';
 import { briefly, count } from '../steps/shown-text.ts';
 import { el, type Part } from './dom.ts';
 
-export type PanelView = 'timeline' | 'records';
+type PanelView = 'timeline' | 'records';
 
-export interface PanelHead {
+interface PanelHead {
   readonly sessions: readonly InspectorSession[];
   readonly sessionId: string | undefined;
   readonly view: PanelView;
@@ -13,7 +13,7 @@ export interface PanelHead {
   readonly contextWindow: number | undefined;
 }
 
-export interface PanelHeadOptions {
+interface PanelHeadOptions {
   readonly onSession: (sessionId: string) => void;
   readonly onView: (view: PanelView) => void;
 }

@@ -9,7 +9,7 @@ import type { ShownRun } from '../steps/shown-runs.ts';
 import { el, keyedList } from './dom.ts';
 import { runView } from './run-view.ts';
 
-export interface ReplayPlayerOptions {
+interface ReplayPlayerOptions {
   readonly turn: LogTurn;
   readonly sessionId: string;
   readonly agent: ReplayAgent | undefined;

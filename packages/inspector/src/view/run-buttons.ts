@@ -4,7 +4,7 @@ import type { ShownRun } from '../steps/shown-runs.ts';
 import { el } from './dom.ts';
 
 /** What a view below a run gets. */
-export interface OpenedView {
+interface OpenedView {
   /** The turn of the run, as the log has it at the click. */
   readonly turn: LogTurn;
   /** Aborts when the view is closed or another view replaces it. */
@@ -13,7 +13,7 @@ export interface OpenedView {
   readonly onClose: () => void;
 }
 
-export interface RunButtonsOptions {
+interface RunButtonsOptions {
   readonly shownRun: () => ShownRun;
   /** Reads a turn again. Becomes `undefined` if the inspector shows something else by then. */
   readonly latestTurn: (turn: LogTurn) => Promise<LogTurn | undefined>;

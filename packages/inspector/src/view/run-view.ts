@@ -7,7 +7,7 @@ import type { InspectedStep } from '../steps/inspected-run.ts';
 import { isBusy } from './run-buttons.ts';
 
 /** What a reader can do with a run. */
-export interface RunActions {
+interface RunActions {
   /** Buttons of a run. Called once, when the log has the run. */
   readonly ofRun: (getRun: () => ShownRun) => readonly Child[];
   /** Forms of a step. */

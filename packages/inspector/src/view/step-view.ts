@@ -13,7 +13,7 @@ export interface StepInRun {
 }
 
 /** Returns the forms with which a step can be forked. */
-export type StepActions = (step: InspectedStep) => readonly Child[];
+type StepActions = (step: InspectedStep) => readonly Child[];
 
 /** Shows a step as a row that opens. The content is made when the reader opens it. */
 export function stepView(actions: StepActions): Part<StepInRun> {
