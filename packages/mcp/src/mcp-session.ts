@@ -23,7 +23,7 @@ export interface McpCall {
 /** Gets the progress of a tool call. */
 type OnProgress = (progress: sdk.Progress) => void;
 
-export interface SessionListener {
+interface SessionListener {
   /** Called when the server no longer knows the session or cannot be reached. */
   onGone(): void;
   onListChanged(): void;

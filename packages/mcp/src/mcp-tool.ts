@@ -68,7 +68,7 @@ function partsOf(item: unknown): Readonly<Record<string, unknown>> {
   };
 }
 
-export interface McpToolOptions extends McpToolsOptions {
+interface McpToolOptions extends McpToolsOptions {
   readonly server: string;
   readonly execute: NonNullable<Tool['execute']>;
   readonly report: (error: AgentError) => void;
