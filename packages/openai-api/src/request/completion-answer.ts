@@ -23,10 +23,10 @@ export type OpenAiFormat = ApiFormat &
  * Options of a chat completion, as plain JSON. The Worker sends the options to the Durable Object,
  * which encodes the answer.
  */
-export type Completion = Omit<OpenAiEncoderOptions, 'isExternal'>;
+type Completion = Omit<OpenAiEncoderOptions, 'isExternal'>;
 
 /** Options of a response, as plain JSON. */
-export type ResponseSettings = Omit<ResponsesEncoderOptions, 'isExternal'>;
+type ResponseSettings = Omit<ResponsesEncoderOptions, 'isExternal'>;
 
 /**
  * Returns the response with an answer that is not streamed. Throws `PENDING_TOOL_CALLS` if the run

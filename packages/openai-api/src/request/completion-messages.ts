@@ -110,7 +110,7 @@ export function readTail(
   };
 }
 
-export interface TailNames {
+interface TailNames {
   /** Name of the field with the messages, for errors. Default: `messages`. */
   readonly list?: string;
   readonly paramOf?: ParamOf;

@@ -16,7 +16,7 @@ import { checkConversation, type ParamOf } from '../request/completion-messages.
 export const sessionHeader = 'x-isoloop-session';
 
 /** Request with the whole conversation, whose fields are checked. */
-export interface WholeConversation {
+interface WholeConversation {
   readonly model: string;
   readonly call: ApiCall;
   readonly format: OpenAiFormat;

@@ -15,7 +15,7 @@ import type { OpenAiApi } from '../request/client-tools.ts';
 import { nameIgnoredFields } from './name-ignored-fields.ts';
 
 /** Parts that requests of both APIs have. */
-export interface CommonRequest {
+interface CommonRequest {
   readonly body: RequestBody;
   readonly model: string;
   readonly call: ApiCall;

@@ -76,7 +76,7 @@ export interface ChatCompletionChunk {
   readonly usage?: ChatCompletionUsage;
 }
 
-export interface ChatCompletion {
+interface ChatCompletion {
   readonly id: string;
   readonly object: 'chat.completion';
   readonly created: number;
