@@ -68,7 +68,7 @@ export function weightedHistory(options: WeightedHistoryOptions = {}): ContextMi
 }
 
 /** How the pieces of a history are measured and selected. */
-export interface PieceRules {
+interface PieceRules {
   /** Returns the messages to measure in place of those of a piece. */
   toMeasure(messages: Turn): Turn;
   /** Returns the pieces that the model sees. `rankedPieces`: the most valuable one is the first. */
