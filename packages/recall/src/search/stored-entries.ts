@@ -20,7 +20,7 @@ const timeLength = 9;
  * Address of an entry in the store. The key is `<kind>:<namespace>:<group>:<revision>`, plus `~<n>`
  * if the entry needs n values.
  */
-export interface EntryAddress {
+interface EntryAddress {
   readonly key: string;
   /** Session of a record, or id of a document. */
   readonly group: string;
