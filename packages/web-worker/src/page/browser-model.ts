@@ -25,7 +25,7 @@ export interface LanguageModelApi {
   create(options?: LanguageModelCreateOptions): Promise<LanguageModelSession>;
 }
 
-export interface LanguageModelOptions {
+interface LanguageModelOptions {
   readonly expectedInputs?: readonly {
     readonly type: 'text';
     readonly languages?: readonly string[];
@@ -47,7 +47,7 @@ export interface LanguageModelPrompt {
   readonly content: string;
 }
 
-export interface LanguageModelSession {
+interface LanguageModelSession {
   promptStreaming(
     input: readonly LanguageModelPrompt[],
     options?: { readonly signal?: AbortSignal; readonly responseConstraint?: object },

@@ -11,7 +11,7 @@ export interface WorkerChatTransportOptions {
 }
 
 /** Fields of AI SDK's `UIMessage` that the page reads. The worker checks all fields. */
-export interface TransportMessage {
+interface TransportMessage {
   readonly id: string;
   readonly role: string;
   readonly parts: readonly object[];

@@ -18,7 +18,7 @@ type FollowedAgent = Pick<RemoteAgent, 'uiMessages' | 'watch'> &
   Partial<Pick<RemoteAgent, 'sessionId' | 'agentName'>>;
 
 /** Which tool parts the chat gets. */
-export interface FollowOptions {
+interface FollowOptions {
   /**
    * Whether the tool parts have types, as those of `typedTransport()`. Set it if a transport of
    * your own wraps a typed one. Default: as the transport of the chat.

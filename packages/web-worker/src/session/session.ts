@@ -8,7 +8,7 @@ import { SessionPages } from './page/session-pages.ts';
 import { fromOutcome, type Asker } from '../wire/protocol.ts';
 import type { CommandResult, TabCommand, TabTask } from '../wire/tab-protocol.ts';
 
-export interface WorkerSessionOptions extends Omit<
+interface WorkerSessionOptions extends Omit<
   DirectHostOptions,
   'pages' | 'feed' | 'pending' | 'onShared'
 > {

@@ -5,7 +5,7 @@ import { nextMacrotask } from '../wire/macrotask.ts';
 const storeName = 'values';
 
 /** What the opening of a database needs besides the name of the database. */
-export interface OpenOptions {
+interface OpenOptions {
   /** Milliseconds after which the opening or an operation that has not ended fails. */
   readonly timeoutMs: number;
   /** Called if the database is new, or has lost its object store. */

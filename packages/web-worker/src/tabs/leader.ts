@@ -3,7 +3,7 @@ import type { SessionRuns, TabRequest } from '../session/runs/session-runs.ts';
 import type { TabMessage, TabOutcome, TabPost } from '../wire/tab-protocol.ts';
 import { RunTakeover, type RunTakeoverOptions } from './run-takeover.ts';
 
-export interface LeaderOptions extends RunTakeoverOptions {
+interface LeaderOptions extends RunTakeoverOptions {
   /** Function that sends a message to the other tabs. */
   readonly post: (message: TabPost) => void;
   /** Returns whether another tab has sent a message. */

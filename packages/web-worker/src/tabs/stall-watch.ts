@@ -1,6 +1,6 @@
 import { nextMacrotask } from '../wire/macrotask.ts';
 
-export interface StallWatchOptions {
+interface StallWatchOptions {
   /** Maximum time without an answer from the leader, in milliseconds. */
   readonly afterMs: number;
   /** Returns whether a request waits for the leader. */

@@ -21,7 +21,7 @@ interface OtherTab {
   readonly watchController: AbortController;
 }
 
-export interface TabPagesOptions {
+interface TabPagesOptions {
   readonly pages: SessionPages;
   readonly post: (message: TabPost) => void;
   /** Maximum time to wait until a tab says which pages it has, in milliseconds. */

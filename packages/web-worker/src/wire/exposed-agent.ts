@@ -36,14 +36,14 @@ export type OutputsOf<E extends ExposedAgent> = {
 };
 
 /** Option `agent` of `connectAgent`. Required if the agents have names. */
-export type NamedAgent<N extends string> = [N] extends [never]
+type NamedAgent<N extends string> = [N] extends [never]
   ? { readonly agent?: undefined }
   : string extends N
     ? { readonly agent?: N | undefined }
     : { readonly agent: N };
 
 /** Option `options` of `connectAgent`. Optional if the factory accepts `null`. */
-export type FactoryOptions<O> = null extends O ? { readonly options?: O } : { readonly options: O };
+type FactoryOptions<O> = null extends O ? { readonly options?: O } : { readonly options: O };
 
 /** Options of `connectAgent` whose types depend on the exposed agents. */
 export type OptionsOf<E extends ExposedAgent> = NamedAgent<TypesOf<E>['name']> &

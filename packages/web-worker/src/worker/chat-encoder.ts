@@ -7,7 +7,7 @@ import type { MessageStart } from '../wire/protocol.ts';
 /** Events of a run that has stored its input, or has ended without it. */
 const afterInput = /^(pre-reasoning|pre-acting|run-end)$/;
 
-export interface ChatEncoderOptions {
+interface ChatEncoderOptions {
   /** Whether to add the agent's events as data parts. */
   readonly events: boolean;
   /** Whether the tool parts have types. */

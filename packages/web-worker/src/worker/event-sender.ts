@@ -15,7 +15,7 @@ export interface Encoding<T> {
   encode(events: EventBatch): readonly T[];
 }
 
-export interface EventSenderOptions<T> {
+interface EventSenderOptions<T> {
   readonly port: MessagePort;
   readonly encoding: Encoding<T>;
   /** Function that calls `task` in a macrotask of its own. */

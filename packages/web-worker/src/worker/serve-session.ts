@@ -22,7 +22,7 @@ const noLimits: ChatLimits = { messages: Infinity, toolResultChars: Infinity };
 
 type Schedule = (task: () => void) => void;
 
-export interface ServeSessionOptions {
+interface ServeSessionOptions {
   readonly sessions: Sessions;
   readonly message: ConnectMessage;
   /** One port for each offer of the connection, in the same order. */
@@ -30,7 +30,7 @@ export interface ServeSessionOptions {
   readonly schedule: Schedule;
 }
 
-export interface ServedSession {
+interface ServedSession {
   readonly api: SessionApi;
   /**
    * Ends the connection of a page that disappeared without a message. Other tabs of the session can

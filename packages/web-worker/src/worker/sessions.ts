@@ -6,7 +6,7 @@ import { Session } from '../session/session.ts';
 import type { TabSettings } from '../session/tab-options.ts';
 import { SharedTabHost } from '../tabs/shared-tab-host.ts';
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly factory: AgentFactory | AgentFactories;
   readonly outputs: Outputs;
   /** Options for tabs that share a session. `undefined`: tabs do not share sessions. */

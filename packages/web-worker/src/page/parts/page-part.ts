@@ -21,7 +21,7 @@ export interface PagePart {
   serve(signal: AbortSignal): MessagePort;
 }
 
-export interface PageCallContext {
+interface PageCallContext {
   /** Signal that aborts when the worker no longer needs the result. */
   readonly signal: AbortSignal;
   /** Sends progress to the worker. Throws if the value cannot be cloned. */

@@ -27,7 +27,7 @@ export interface PageToolsOptions {
 }
 
 /** Fields of a tool's context that the worker sends to the page. */
-export type SentContext = Pick<
+type SentContext = Pick<
   ToolContext,
   | 'sessionId'
   | 'userId'

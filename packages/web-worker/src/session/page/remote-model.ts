@@ -6,7 +6,7 @@ import type { PageOffer } from '../../wire/protocol.ts';
 
 type ModelOffer = Extract<PageOffer, { readonly kind: 'model' }>;
 
-export type ModelPages = () => readonly { readonly link: PageLink; readonly offer: ModelOffer }[];
+type ModelPages = () => readonly { readonly link: PageLink; readonly offer: ModelOffer }[];
 
 /**
  * Returns the model of the first page that offers a model. Throws `CONFIGURATION` if no page does.

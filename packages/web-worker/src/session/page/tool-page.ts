@@ -2,7 +2,7 @@ import type { Asker, ToolOffer } from '../../wire/protocol.ts';
 import type { PageLink } from './page-link.ts';
 
 /** Tools that one connected page offers. */
-export interface ToolPage {
+interface ToolPage {
   /** Id of the page's connection. */
   readonly pageId: string;
   /** Id of the page's tab. `undefined`: a page of this worker. */

@@ -46,13 +46,13 @@ export interface TaskRequest extends Omit<TabRequest, 'body'> {
   readonly task: TabTask;
 }
 
-export interface SessionRunsOptions
+interface SessionRunsOptions
   extends Omit<LocalAgentOptions, 'onCreated' | 'isAlone'>, LeaderLogOptions {
   readonly feed: RunFeed;
 }
 
 /** Data that a leader needs to forward a run. */
-export interface RunForwarding {
+interface RunForwarding {
   /** Id of the request for the run. */
   readonly requestId: string;
   readonly controller: AbortController;
