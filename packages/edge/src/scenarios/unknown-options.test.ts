@@ -1,6 +1,11 @@
 import { MemoryStore } from '@isoloop/core';
 import { expect, test } from 'vitest';
-import { missingRefusals, given, type TestedEntry, type Wrong } from '@test/exports/unknown-options.ts';
+import {
+  missingRefusals,
+  given,
+  type TestedEntry,
+  type Wrong,
+} from '@test/exports/unknown-options.ts';
 import * as edge from '../index.ts';
 import * as jwts from '../jwt/index.ts';
 import * as kvs from '../kv/index.ts';
