@@ -45,7 +45,7 @@ test('in mapEvent, everything that a RunView has can be read, and perRun() has t
     const { prompt, tools, model, calls, ending, runId, messages } = view;
     seen.push(runId, messages, prompt.base, prompt.text, prompt.messages);
     seen.push(tools.added, tools.schemas, model.modelId, calls.open, ending.stopped);
-    seen.push(own(view).run);
+    seen.push(own(view).run, { ...prompt }, JSON.stringify(ending));
   };
   const { live } = liveRun({ systemPrompt: 'Be kind.', use: [{ mapEvent }] });
   await live.outbox.emit('step-reset', { reason: 'one' });
@@ -61,6 +61,8 @@ test('in mapEvent, everything that a RunView has can be read, and perRun() has t
     [],
     undefined,
     live.run,
+    { text: 'Be kind.', base: 'Be kind.', messages: live.prompt.messages },
+    '{}',
   ]);
 });
 

@@ -32,22 +32,22 @@ const viewMembers: ViewMembers = {
 export class MappedRun extends RunObject {
   constructor(live: LiveRun) {
     super(live);
-    for (const [name, members] of Object.entries(viewMembers)) {
-      const value = viewOf(this[name as Group], members);
-      Object.defineProperty(this, name, { value, enumerable: true });
+    for (const name of Object.keys(viewMembers) as Group[]) {
+      const get = (): object => viewOf(live.run[name], viewMembers[name]);
+      Object.defineProperty(this, name, { get });
     }
   }
 }
 
 /** Returns a group with its members that change nothing. The others throw `CONFIGURATION`. */
 function viewOf(group: object, members: object): object {
-  const view = {};
-  for (const key of Object.keys(group)) {
-    const get = (): unknown => {
-      if (!Object.hasOwn(members, key)) throw misconfigured('mapEvent() must not change the run.');
-      return group[key as keyof typeof group];
-    };
-    Object.defineProperty(view, key, { get, enumerable: true });
-  }
-  return view;
+  return new Proxy(group, {
+    get(_target, key) {
+      const isChange = key in group && !Object.hasOwn(members, key);
+      if (isChange) throw misconfigured('mapEvent() must not change the run.');
+      return Reflect.get(group, key) as unknown;
+    },
+    // For copies, such as `{ ...run.prompt }`.
+    ownKeys: () => Object.keys(members),
+  });
 }
