@@ -20,7 +20,7 @@ const countedRuns = workload(10, 1);
 const ownParts = [
   ['stream: events to the reader', /event\/readers/],
   ['events and hooks', /outbox|hook/],
-  ['wrappers and their waits', /wrapped-step|waits|per-run|use-list|\/middleware\//],
+  ['wrappers and their waits', /wrappers|waits|per-run|use-list|\/middleware\//],
   ['checks of options and values', /check|schema|required-parts|is-message/],
   [
     'reading the reply',

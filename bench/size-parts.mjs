@@ -101,7 +101,7 @@ const parts = {
   'late readers': { 'event/readers/event-log.js': true },
   'middleware: list, wrappers, run': {
     'agent/use-list.js': true,
-    'agent/run/wrapped-step.js': ['callWrapper', 'checkOutcome'],
+    'agent/run/wrappers.js': ['callWrapper', 'checkOutcome'],
     'agent/seam/run-object.js': true,
   },
 };

@@ -44,15 +44,6 @@ test('suspend() keeps what a call waits for, and markReady() ends the wait', asy
   expect(live.calls.open[0]).toMatchObject({ toolUse: changed, state: { started: false } });
 });
 
-test('a decision is kept for a call without notes, too', async () => {
-  const memory = new InMemoryMemory([assistantMessage([one])]);
-  const { live } = liveRun({ memory });
-  await live.log.open();
-  const decision = { toolUseId: 'one', type: 'approve' } as const;
-  live.states.applyNotes([{ kind: 'decision', decision }]);
-  expect(live.calls.stateOf(one)).toMatchObject({ started: true, decision });
-});
-
 test.each([
   ['an approval changes nothing', { type: 'approve' }, { toolUse: one }],
   [
@@ -90,15 +81,4 @@ test('the decision about a call of a tool that takes decisions changes nothing',
     expect(live.calls.open).toMatchObject([{ toolUse: one }]);
     expect(live.calls.open[0]).not.toHaveProperty('result');
   }
-});
-
-test('applyMessages() drops the states of removed calls, and opens those of new messages', async () => {
-  const { live } = liveRun();
-  const earlier = assistantMessage([one]);
-  await openWith(live, earlier);
-  live.states.applyNotes([{ kind: 'call-started', toolUseId: 'one' }]);
-  await live.log.edit({ remove: [earlier.id], append: [assistantMessage([two])] });
-  expect(live.calls.stateOf(one)).toBeUndefined();
-  expect(live.calls.isOpen(one)).toBe(false);
-  expect(live.calls.open.map(({ toolUse }) => toolUse.id)).toEqual(['two']);
 });

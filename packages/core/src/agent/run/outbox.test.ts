@@ -1,5 +1,4 @@
 import { expect, test, vi } from 'vitest';
-import type { AgentEvent } from '../../event/agent-event.ts';
 import { assistantMessage, textOf } from '../../message/msg.ts';
 import { liveRun, openWith } from '@test/support/live-run.ts';
 import type { JumpRequest } from './outbox.ts';
@@ -95,35 +94,6 @@ test('reject() ends the run with HOOK_REJECTED, and no later hook gets the event
   });
   expect(later).not.toHaveBeenCalled();
 });
-
-test('mapEvent changes what readers get, the first middleware last, and no delta passes it', async () => {
-  const marked = (mark: string) => (event: AgentEvent) =>
-    event.type === 'step-reset' ? { ...event, reason: `${event.reason}${mark}` } : event;
-  const { live, events } = liveRun({ use: [{ mapEvent: marked('1') }, { mapEvent: marked('2') }] });
-  await live.outbox.emit('step-reset', reset('r'));
-  expect(events).toMatchObject([{ reason: 'r21' }]);
-  const mapEvent = vi.fn();
-  const other = liveRun({ use: [{ mapEvent }] });
-  await other.live.outbox.sendText(assistantMessage('Hi.'));
-  expect(other.types()).toEqual(['reasoning-chunk']);
-  expect(mapEvent).not.toHaveBeenCalled();
-});
-
-test.each([
-  ['a promise', async () => {}],
-  ['another event', (event: AgentEvent) => ({ ...event, type: 'run-end' })],
-  ['a copy with another number', (event: AgentEvent) => ({ ...event, seq: 99 })],
-])(
-  'a mapEvent that returns %s fails with HOOK_ERROR and its name, and so does the next event',
-  async (_what, mapEvent) => {
-    const { live } = liveRun({ use: [{ name: 'map', mapEvent: mapEvent as never }] });
-    for (const reason of ['r', 'next'])
-      await expect(live.outbox.emit('step-reset', reset(reason))).rejects.toMatchObject({
-        code: 'HOOK_ERROR',
-        message: expect.stringMatching(/mapEvent\(\) of "map" failed: (it|return)/) as string,
-      });
-  },
-);
 
 test('tellLast() of a failure reaches the readers, even if a hook and mapEvent fail', async () => {
   const fail = (): never => {

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import * as z from 'zod';
+import type { ToolUse } from '../../message/msg.ts';
 import { tool, type Tool } from '../../tool/tool.ts';
 import { liveRun } from '@test/support/live-run.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
@@ -34,4 +36,30 @@ test('what a run adds stays in this run', () => {
   const { live } = liveRun({ tools: [named('own')] });
   live.tools.add([named('late')]);
   expect(namesIn(live.setup.tools.schemas())).toEqual(['own']);
+});
+
+test('prepare() names the problem: an unknown tool, a schema that throws, middleware that is missing', async () => {
+  const input = z.object({ sum: z.number() });
+  const pay = tool({ name: 'pay', description: 'Pays.', input, execute: () => 'paid' });
+  const callOf = (name: string): ToolUse => ({
+    type: 'tool_use',
+    id: 'x',
+    name,
+    input: { sum: 1 },
+  });
+  const fail = (): never => {
+    throw new Error('bad schema');
+  };
+  const broken = { ...pay, name: 'broken', input: { ...pay.input, validate: fail } };
+  const needy = { ...pay, name: 'needy', requires: ['steering'] };
+  const { tools } = liveRun({ tools: [pay, broken, needy] }).live;
+  const problemOf = async (name: string): Promise<unknown> =>
+    (await tools.prepare(callOf(name))) as unknown;
+  expect(await problemOf('gone')).toMatchObject({ ok: false });
+  expect(await problemOf('broken')).toMatchObject({ ok: false, problem: 'bad schema' });
+  expect(await problemOf('needy')).toMatchObject({
+    ok: false,
+    problem: expect.stringContaining('needs the middleware "steering"') as string,
+  });
+  expect(await problemOf('pay')).toMatchObject({ ok: true });
 });

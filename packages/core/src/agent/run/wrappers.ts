@@ -72,7 +72,7 @@ export class Wrappers {
         waits.forWrapper(
           where,
           checkedNext(key, where, next),
-          (nextOnce) => this.#call(middleware, key, value, nextOnce),
+          (nextOnce) => callWrapper(this.#parts, middleware, key, value, nextOnce),
           (outcome) => checkOutcome(halt, key, where, outcome),
         ),
       );
@@ -94,7 +94,7 @@ export class Wrappers {
       return async (input) => {
         const { toolUse } = input;
         try {
-          const work = this.#call(middleware, 'wrapTool', input, handledNext);
+          const work = callWrapper(this.#parts, middleware, 'wrapTool', input, handledNext);
           const outcome = await waits.forCode(work);
           const isOpen = isSuspension(outcome) || isNotStarted(outcome);
           return isOpen ? outcome : wrappedResult(toolUse, outcome);
@@ -106,23 +106,23 @@ export class Wrappers {
     };
     return middlewareWith(setup, 'wrapTool').reduceRight(wrap, inner)(call);
   }
+}
 
-  /** Calls a wrapper. Throws `CONFIGURATION` if it returns no promise, such as a function. */
-  #call<K extends WrapperKey>(
-    middleware: Middleware,
-    key: K,
-    input: In<K>,
-    next: InnerStep<In<K>, Out<K>>,
-  ): Promise<Out<K>> {
-    const { halt, run } = this.#parts;
-    halt.throwIfOver();
-    const wrappers: { readonly [W in WrapperKey]?: Wrap<In<W>, Out<W>> } = middleware;
-    const outcome = wrappers[key]!(input, next, run());
-    if (isObjectOrArray(outcome)) return outcome;
-    const kind = typeof outcome === 'function' ? 'a function' : 'no promise';
-    const shape = `async ${key}(input, next, run) { … return next(input); }`;
-    throw misconfigured(`${memberName(key, middleware)} returned ${kind}. Its shape is ${shape}.`);
-  }
+/** Calls a wrapper. Throws `CONFIGURATION` if it returns no promise, such as a function. */
+function callWrapper<K extends WrapperKey>(
+  { halt, run }: WrapperParts,
+  middleware: Middleware,
+  key: K,
+  input: In<K>,
+  next: InnerStep<In<K>, Out<K>>,
+): Promise<Out<K>> {
+  halt.throwIfOver();
+  const wrappers: { readonly [W in WrapperKey]?: Wrap<In<W>, Out<W>> } = middleware;
+  const outcome = wrappers[key]!(input, next, run());
+  if (isObjectOrArray(outcome)) return outcome;
+  const kind = typeof outcome === 'function' ? 'a function' : 'no promise';
+  const shape = `async ${key}(input, next, run) { … return next(input); }`;
+  throw misconfigured(`${memberName(key, middleware)} returned ${kind}. Its shape is ${shape}.`);
 }
 
 /** Returns a `next` that throws `CONFIGURATION` unless it gets an input of its step. */

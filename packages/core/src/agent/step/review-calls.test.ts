@@ -140,21 +140,3 @@ test('no call is reviewed after an interrupt', async () => {
   expect(await reviewCalls(live, live.calls.open)).toEqual([]);
   expect(types()).toEqual([]);
 });
-
-test('tools.prepare() names the problem: an unknown tool, a schema that throws, middleware that is missing', async () => {
-  const fail = (): never => {
-    throw new Error('bad schema');
-  };
-  const broken = { ...pay, name: 'broken', input: { ...pay.input, validate: fail } };
-  const needy = { ...pay, name: 'needy', requires: ['steering'] };
-  const { live } = await runWith({ tools: [pay, broken, needy] });
-  const problemOf = async (name: string): Promise<unknown> =>
-    (await live.tools.prepare(callOf('x', name))) as unknown;
-  expect(await problemOf('gone')).toMatchObject({ ok: false });
-  expect(await problemOf('broken')).toMatchObject({ ok: false, problem: 'bad schema' });
-  expect(await problemOf('needy')).toMatchObject({
-    ok: false,
-    problem: expect.stringContaining('needs the middleware "steering"') as string,
-  });
-  expect(await problemOf('pay')).toMatchObject({ ok: true });
-});
