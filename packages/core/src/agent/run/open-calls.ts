@@ -38,7 +38,8 @@ export class OpenCalls {
   get pending(): readonly PendingCall[] {
     const { isOpen, isRestored } = this.#log;
     // A run that is rejected before it reads the messages knows only the states of the calls.
-    const states = !isOpen && isRestored ? this.#states.list() : this.open.map(({ state }) => state);
+    const states =
+      !isOpen && isRestored ? this.#states.list() : this.open.map(({ state }) => state);
     return states.flatMap(({ pending }) => pending ?? []);
   }
 
