@@ -124,7 +124,7 @@ export interface Middleware extends AgentHook {
    * Wraps what admits an input, before anything is stored. Injected messages and decisions of
    * `decide` pass it, too: `arrivedDuringRun` says so. Throw `GUARD_REJECTED` to end the agent call
    * with reason `rejected`. Users read the error's `message`. An interrupt waits for these
-   * wrappers.
+   * wrappers, and ends the run if one rejects with the reason of `run.stopSignal`.
    */
   readonly wrapInput?: Wrap<ParsedInput, ParsedInput, EarlyRun>;
   /** Wraps what adds the input to the log and decides about the tool calls of earlier runs. */

@@ -135,3 +135,22 @@ test('after an early interrupt of a decision, the tool call still waits for it',
   const results = (await agent.messages()).flatMap(toolResultsOf);
   expect(results).toMatchObject([{ output: 'paid' }]);
 });
+
+test.each([
+  ['nothing without the question', false, []],
+  ['its message after a question that the wrapper stored', true, ['Hello.', 'Stopped.']],
+] as const)(
+  'whenStopped() in wrapSettle in place of next stores %s',
+  async (_what, storesInput, stored) => {
+    const early: Middleware = {
+      wrapSettle: async ({ messages }, _next, run) => {
+        if (storesInput) await run.log.edit({ append: messages });
+        run.ending.interrupt('Stopped.');
+        return run.ending.whenStopped();
+      },
+    };
+    const agent = new Agent({ name: 'a', model: new ScriptedModel(['Hi.']), use: [early] });
+    expect(await agent.call('Hello.')).toMatchObject({ reason: 'interrupted', text: 'Stopped.' });
+    expect((await agent.messages()).map(textOf)).toEqual(stored);
+  },
+);
