@@ -81,7 +81,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     ],
     // Failures at every step, random damage, patterns over long texts, real waits.
     costly: [
-      'test/scenarios/{unused-cost.node,recovery-matrix}.test.ts',
+      'test/scenarios/{together/unused-cost.node,resume/recovery-matrix}.test.ts',
       'packages/core/src/memory/scenarios/{damage-fuzz,killed-hosts}.test.ts',
       'packages/guards/src/pii/{pii-rule.node,scenarios/pii-stream,scenarios/written-around}.test.ts',
       'packages/core/src/model/responses/background.test.ts',
@@ -97,7 +97,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     // One endpoint with each kind of session, one object that is killed and resumes, real clients.
     quick: [
       'packages/core/src/scenarios/entries.engine.test.ts',
-      'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
+      'test/scenarios/{calls/react-agent,endings/timer-yield}.engine.test.ts',
       'packages/edge/src/handler/agent-handler.test.ts',
       'packages/edge/src/routes/forged-history.test.ts',
       'packages/edge/src/routes/{use-chat,chat-route,messages-route,run-route,kv-approvals,chats-route,interrupt-route,stream-route}.test.ts',
@@ -124,7 +124,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
     // One agent in a worker, its store, `useChat` and the hook, tabs that share a run.
     quick: [
       'packages/core/src/scenarios/entries.engine.test.ts',
-      'test/scenarios/{react-agent,timer-yield}.engine.test.ts',
+      'test/scenarios/{calls/react-agent,endings/timer-yield}.engine.test.ts',
       'packages/web-worker/src/page/{connect-agent,remote-agent,worker-link,follow-agent}.test.ts',
       'packages/react/src/scenarios/{deleted-chat,previous-user}.test.ts',
       'packages/react/src/hooks/{use-agent-chat,use-agent-chat-tabs}.test.ts',
