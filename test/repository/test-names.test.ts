@@ -13,6 +13,7 @@ const waiting: readonly (readonly [folder: string, names: readonly string[]])[] 
       'odd-results',
       'requests',
       'steps',
+      'stop-before-input',
       'wrap-run',
     ],
   ],
@@ -48,7 +49,7 @@ const waiting: readonly (readonly [folder: string, names: readonly string[]])[] 
       'use-chat',
     ],
   ],
-  ['edge/src/session', ['closed-agents']],
+  ['edge/src/session', ['closed-agents', 'log-reads']],
 ];
 const exceptions: ReadonlySet<string> = new Set(
   waiting.flatMap(([folder, names]) => names.map((name) => `packages/${folder}/${name}.test.ts`)),
