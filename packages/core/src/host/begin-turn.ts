@@ -28,9 +28,6 @@ export type BeginTurnOptions = Pick<DecideForMessageOptions, 'isToolGone'>;
  * continues from the log. Removes the messages that the turn replaces. The agent must not have an
  * active run.
  *
- * Reads the messages of the log once, for any request. The memory then knows whether the session is
- * new.
- *
  * Rejects with `INVALID_MESSAGE` if the message has the id of a message that the user did not
  * write. Rejects with `INVALID_INPUT` if there is no message to answer again. Rejects like
  * `acceptDecisions` for decisions.
@@ -40,12 +37,10 @@ export async function beginTurn(
   request: TurnRequest,
   options?: BeginTurnOptions,
 ): Promise<TurnInput> {
+  if (request.kind === 'messages') return { input: request.messages };
+  if (request.kind === 'continue') return { input: undefined };
   const storedMessages = await agent.memory.read();
   switch (request.kind) {
-    case 'messages':
-      return { input: request.messages };
-    case 'continue':
-      return { input: undefined };
     case 'decide':
       return { input: await acceptDecisions(agent, storedMessages, request.decisions, request) };
     case 'decisions':

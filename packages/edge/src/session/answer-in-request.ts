@@ -1,11 +1,5 @@
 import { AgentError, type Memory, type ReActAgent } from '@isoloop/core';
-import {
-  storeTitle,
-  type TurnInput,
-  type TurnRequest,
-  logMemoryOf,
-  mayAskForApproval,
-} from '@isoloop/core/host';
+import { type TurnInput, type TurnRequest, mayAskForApproval } from '@isoloop/core/host';
 import { timerMs } from '@isoloop/core/wait';
 import type { Context } from 'hono';
 import type { NewTurn } from '../queue/turn-queue.ts';
@@ -15,6 +9,7 @@ import { onDisconnect, closeInBackground, waitUntil } from '../http/request-cont
 import { makeAgent } from './setup.ts';
 import { liveResponse } from '../answer/live-response.ts';
 import { beginSessionTurn } from './begin-turn.ts';
+import { titleNewSession } from './title-new-session.ts';
 import { addRequestRun } from './request-runs.ts';
 import { openMemory } from './homes.ts';
 import type { SentTurn } from './send-turn.ts';
@@ -37,7 +32,7 @@ export async function answerInRequest(
   try {
     call?.check(agent);
     const { input, decisions } = await beginKvTurn(agent, turn.request, settings);
-    if (logMemoryOf(agent.memory)?.sessionVersion === 0) storeTitle(agent);
+    await titleNewSession(agent);
     const abort = new AbortController();
     const { signal } = abort;
     const options = { ...call?.options, decisions, detached: true, signal };

@@ -1,5 +1,5 @@
 import type { Memory, Msg, ReActAgent } from '@isoloop/core';
-import { answerSoFar, storeTitle, type TurnInput, logMemoryOf } from '@isoloop/core/host';
+import { answerSoFar, type TurnInput } from '@isoloop/core/host';
 import {
   bringsMessage,
   storesInputOnly,
@@ -10,6 +10,7 @@ import type { LiveTurn } from '../settings/turn-format.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { makeAgent } from './setup.ts';
 import { beginSessionTurn, resumeSessionTurn } from './begin-turn.ts';
+import { titleNewSession } from './title-new-session.ts';
 import { openAiOf } from '../answer/turn-format.ts';
 
 /** What all turns of a session share. */
@@ -114,7 +115,7 @@ export class RunningTurn {
     );
     if (!turnInput) return;
     const { input, decisions, replaces } = turnInput;
-    if (isNewSession(agent)) storeTitle(agent, onChange);
+    await titleNewSession(agent, onChange);
     const begin = (): void => queue.begin(turn.id);
     if (replaces) agent.addHook({ on: { 'pre-reasoning': begin } });
     else begin();
@@ -150,9 +151,4 @@ export class RunningTurn {
 /** Returns whether an agent call with this input asks the model. Decisions alone do not. */
 function asksModel(input: TurnInput['input']): boolean {
   return Array.isArray(input) ? input.some((item) => 'role' in item) : input !== undefined;
-}
-
-/** Returns whether a session has no message yet, so that it gets a title. */
-function isNewSession({ memory }: ReActAgent): boolean {
-  return logMemoryOf(memory)?.sessionVersion === 0;
 }
