@@ -103,7 +103,7 @@ const projects: Readonly<Record<TestProjectName, ProjectFiles>> = {
       'packages/edge/src/routes/{use-chat,chat-route,messages-route,run-route,kv-approvals,chats-route,interrupt-route,stream-route}.test.ts',
       'packages/openai-api/src/routes/{completions-route,responses-route}.test.ts',
       'packages/edge/src/durable/durable-object.test.ts',
-      'packages/edge/src/session/begin-turn.test.ts',
+      'packages/edge/src/session/begin-session-turn.test.ts',
       'packages/edge/src/move/imported-records.test.ts',
       'packages/edge/src/durable/durable-store.test.ts',
       'packages/edge/src/http/stream-response.test.ts',

@@ -8,7 +8,7 @@ import { echoHeader } from '../http/header-names.ts';
 import { openInTime } from '../http/open-in-time.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { echoOf } from './echo.ts';
-import { turnFormat, type RequestedFormat } from './turn-format.ts';
+import { turnFormat, type RequestedFormat } from './formats.ts';
 
 export interface LiveResponseOptions {
   readonly format: RequestedFormat;

@@ -2,7 +2,7 @@ import { withEarlierAnswer } from '@isoloop/core/host';
 import { createUiMessageEncoder, type UiChunk } from '@isoloop/core/stream';
 import type { EncodeBatch, LiveTurn, TurnEncoderOptions } from '../settings/turn-format.ts';
 import { echoOf } from './echo.ts';
-import type { StreamFormat } from './turn-format.ts';
+import type { StreamFormat } from './formats.ts';
 
 type UiFormat = Extract<StreamFormat, { readonly kind: 'ui' }>;
 

@@ -6,7 +6,7 @@ import { onDisconnect, closeInBackground, waitUntil } from '../http/request-cont
 import { checkApprovals } from '../session/answer-in-request.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { objectsOf } from '../settings/session-home.ts';
-import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
+import type { ApiCall, ApiFormat } from '../settings/openai-part.ts';
 import type { EncodeBatch } from '../settings/turn-format.ts';
 import { awaitOpening, eventStreamResponse, hasOutput } from '../answer/event-stream.ts';
 import { openTurn } from '../answer/live-response.ts';

@@ -6,7 +6,7 @@ import type { RequestBody } from '../http/request-body.ts';
 import { sendTurn } from '../session/send-turn.ts';
 import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { objectsOf } from '../settings/session-home.ts';
-import type { ApiCall, ApiFormat } from '../settings/openai-routes.ts';
+import type { ApiCall, ApiFormat } from '../settings/openai-part.ts';
 import { openTurn } from '../answer/live-response.ts';
 import { readEcho } from '../answer/echo.ts';
 import { makeAgent, setupOf } from '../session/setup.ts';

@@ -10,7 +10,7 @@ export { ignoredHeader } from '../http/header-names.ts';
 export { checkModel, checkName, readJson } from '../http/request-body.ts';
 export type { RequestBody } from '../http/request-body.ts';
 export type { EdgeEnv, EdgeLimits, HandlerSettings } from '../settings/handler-options.ts';
-export type { ApiCall, ApiFormat, OpenAiRoutes } from '../settings/openai-routes.ts';
+export type { ApiCall, ApiFormat, OpenAiRoutes } from '../settings/openai-part.ts';
 export type { EncodeBatch, LiveTurn, TurnFormat } from '../settings/turn-format.ts';
 export { hasOutput, toText } from '../answer/event-stream.ts';
 export { checkSessionId } from '../session/setup.ts';

@@ -9,7 +9,7 @@ import { ListEntry } from './list-entry.ts';
 import { forgetSession, noContent, type CommandHandler } from '../session/command-handler.ts';
 import { unknownSessionError, type Command, type SessionRequest } from '../session/commands.ts';
 import { IdentityRecord, type Identity } from './identity.ts';
-import { checkFirstSessionTurn } from '../session/begin-turn.ts';
+import { checkFirstSessionTurn } from '../session/begin-session-turn.ts';
 import { DurableQueue } from './durable-queue.ts';
 import { TurnRunner } from '../session/turn-runner.ts';
 

@@ -25,7 +25,7 @@ import { branchesRoute, messagesRoute } from '../routes/messages-route.ts';
 import { runRoute } from '../routes/run-route.ts';
 import { streamRoute } from '../routes/stream-route.ts';
 import { withdrawRoute } from '../routes/withdraw-route.ts';
-import { missingOpenAi } from '../answer/turn-format.ts';
+import { missingOpenAi } from '../answer/formats.ts';
 
 /**
  * Endpoint that `createAgentHandler` returns: a Worker's default export, or a Hono app to mount

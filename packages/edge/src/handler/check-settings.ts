@@ -18,7 +18,7 @@ import {
 } from '@isoloop/core/options';
 import { isOrigin } from '../http/cross-origin.ts';
 import type { EndpointPart } from '../settings/endpoint-part.ts';
-import type { OpenAiRoutes } from '../settings/openai-routes.ts';
+import type { OpenAiRoutes } from '../settings/openai-part.ts';
 import { missingOption } from '../settings/missing-option.ts';
 import type { EdgeLimits, HandlerSettings, SessionOptions } from '../settings/handler-options.ts';
 

@@ -8,7 +8,7 @@ import { checkReader } from '../http/reader-headers.ts';
 import { checkModel, readJson, type RequestBody } from '../http/request-body.ts';
 import { sendTurn } from '../session/send-turn.ts';
 import { openTurn } from '../answer/live-response.ts';
-import { acceptedFormat } from '../answer/turn-format.ts';
+import { acceptedFormat } from '../answer/formats.ts';
 import { checkSessionId, setupOf } from '../session/setup.ts';
 
 /**

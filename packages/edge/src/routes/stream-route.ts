@@ -4,7 +4,7 @@ import type { EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import { rejoinTurn } from '../session/send-turn.ts';
 import { openTurn } from '../answer/live-response.ts';
 import { setupOf } from '../session/setup.ts';
-import { acceptedFormat, type StreamFormat } from '../answer/turn-format.ts';
+import { acceptedFormat, type StreamFormat } from '../answer/formats.ts';
 
 /**
  * Handles `GET /api/chat/:id/stream`: streams the running turn of the session, even if another

@@ -8,7 +8,7 @@ import { logError } from '../http/error-response.ts';
 import { onDisconnect, closeInBackground, waitUntil } from '../http/request-context.ts';
 import { makeAgent } from './setup.ts';
 import { liveResponse } from '../answer/live-response.ts';
-import { beginSessionTurn } from './begin-turn.ts';
+import { beginSessionTurn } from './begin-session-turn.ts';
 import { titleNewSession } from './title-new-session.ts';
 import { addRequestRun } from './request-runs.ts';
 import { openMemory } from './homes.ts';

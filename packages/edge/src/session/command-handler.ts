@@ -9,7 +9,7 @@ import type {
 import { errorResponse } from '../http/error-response.ts';
 import { makeAgent } from './setup.ts';
 import { notQueuedError, type Command, type SessionRequest } from './commands.ts';
-import { turnFormat } from '../answer/turn-format.ts';
+import { turnFormat } from '../answer/formats.ts';
 
 /** Carries out the commands of one session, in its Durable Object or in a process. */
 export interface CommandHandler {

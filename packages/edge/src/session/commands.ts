@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { ListedSession, SessionListOptions } from '../settings/session-list.ts';
 import type { EdgeEnv } from '../settings/handler-options.ts';
 import { objectsOf, type SessionObjects } from '../settings/session-home.ts';
-import type { RequestedFormat, StreamFormat } from '../answer/turn-format.ts';
+import type { RequestedFormat, StreamFormat } from '../answer/formats.ts';
 
 /**
  * How to end the turn. `stop` ends the turn at its next interrupt point, and the answer is the

@@ -9,9 +9,9 @@ import {
 import type { LiveTurn } from '../settings/turn-format.ts';
 import type { HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import { makeAgent } from './setup.ts';
-import { beginSessionTurn, resumeSessionTurn } from './begin-turn.ts';
+import { beginSessionTurn, resumeSessionTurn } from './begin-session-turn.ts';
 import { titleNewSession } from './title-new-session.ts';
-import { openAiOf } from '../answer/turn-format.ts';
+import { openAiOf } from '../answer/formats.ts';
 
 /** What all turns of a session share. */
 export interface TurnContext {

@@ -2,13 +2,13 @@ import { AgentError } from '@isoloop/core';
 import type { TurnRequest } from '@isoloop/core/host';
 import type { NewTurn } from '../queue/turn-queue.ts';
 import type { Context } from 'hono';
-import type { ApiCall } from '../settings/openai-routes.ts';
+import type { ApiCall } from '../settings/openai-part.ts';
 import type { EdgeEnv, HandlerSettings, SessionSetup } from '../settings/handler-options.ts';
 import type { EchoSetup } from '../answer/echo.ts';
 import { answerInRequest } from './answer-in-request.ts';
 import { noContent } from './command-handler.ts';
 import { askSession } from './commands.ts';
-import type { RequestedFormat, StreamFormat } from '../answer/turn-format.ts';
+import type { RequestedFormat, StreamFormat } from '../answer/formats.ts';
 
 /** What a client sends for a turn, and how it gets the answer. */
 export interface SentTurn {

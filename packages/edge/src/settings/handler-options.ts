@@ -1,6 +1,6 @@
 import type { Awaitable, Memory, ReActAgent } from '@isoloop/core';
 import type { EndpointPart } from './endpoint-part.ts';
-import type { OpenAiRoutes } from './openai-routes.ts';
+import type { OpenAiRoutes } from './openai-part.ts';
 import type { SessionHome, SessionHomes } from './session-home.ts';
 
 /** Caller of a request: the user to whom the conversation belongs. */

@@ -1,7 +1,7 @@
 import type { AgentStream, Awaitable, EventBatch, Memory, Msg, ReActAgent } from '@isoloop/core';
 import type { NewTurn } from '../queue/turn-queue.ts';
 import type { RequestVariables } from './handler-options.ts';
-import type { ApiCall } from './openai-routes.ts';
+import type { ApiCall } from './openai-part.ts';
 
 /** How a client gets a turn: its stream or its whole answer, and its errors. */
 export interface TurnFormat {

@@ -5,7 +5,7 @@ import type { HandlerSettings, SessionSetup } from '../settings/handler-options.
 import { InProcessQueue } from './in-process-queue.ts';
 import { forgetSession, type CommandHandler } from '../session/command-handler.ts';
 import { unknownSessionError, type Command } from '../session/commands.ts';
-import { checkFirstSessionTurn } from '../session/begin-turn.ts';
+import { checkFirstSessionTurn } from '../session/begin-session-turn.ts';
 import { TurnRunner } from '../session/turn-runner.ts';
 
 export interface ProcessHostOptions {

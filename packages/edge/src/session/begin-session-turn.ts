@@ -9,7 +9,7 @@ import {
   type TurnRequest,
 } from '@isoloop/core/host';
 import type { HandlerSettings } from '../settings/handler-options.ts';
-import { openAiOf } from '../answer/turn-format.ts';
+import { openAiOf } from '../answer/formats.ts';
 
 /**
  * Begins a turn of a session and returns the agent's input. OpenAI's API may first go back to an

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { turnFormat } from './turn-format.ts';
+import { turnFormat } from './formats.ts';
 
 test('only streams that a client can join again have ids', () => {
   const ids = (['ui', 'events', 'object'] as const).map(

@@ -1,7 +1,7 @@
 import { AgentError } from '@isoloop/core';
 import { objectMediaType } from '@isoloop/core/output';
 import type { Context } from 'hono';
-import type { ApiFormat } from '../settings/openai-routes.ts';
+import type { ApiFormat } from '../settings/openai-part.ts';
 import type { HandlerSettings } from '../settings/handler-options.ts';
 import type { TurnFormat } from '../settings/turn-format.ts';
 import { missingOption } from '../settings/missing-option.ts';
