@@ -135,7 +135,6 @@ export const chinesePages: Readonly<Record<string, string>> = {
   'contributing/change-a-stored-format': '修改存储格式',
   'contributing/documentation': '文档网站',
   'contributing/releases': '发布',
-  'contributing/house': '整理进度',
   'packages/presets/presets': '参考框架的名称对照',
   overview: '概览',
 };

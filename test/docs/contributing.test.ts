@@ -24,10 +24,8 @@ const invented = /acme|ping|dollar|token-?count|NAME|NameStore/i;
 /** Files that the guide names and no folder has: those of examples, and what a reader adds. */
 const madeUp = new RegExp(`${invented.source}|^(?:route|node-server)\\.ts$`, 'i');
 
-/** The pages of the guide. The page about the house is about what is planned, too. */
-const guide = ['CONTRIBUTING.md', ...findFiles(`${folder}/*.md`)].filter(
-  (path) => !path.endsWith('/house.md'),
-);
+/** The pages of the guide. */
+const guide = ['CONTRIBUTING.md', ...findFiles(`${folder}/*.md`)];
 const shipped = files.filter(
   (file) => /^packages\/[^/]+\/src\//.test(file) && !/\.test\./.test(file),
 );
