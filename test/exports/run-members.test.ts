@@ -125,8 +125,10 @@ async function codeAt(place: Place, attemptUse: Use<Run>): Promise<string | unde
       return next(draft);
     },
     on: { 'pre-reasoning': async () => void (await attempt('hook')) },
-    mapEvent(event) {
-      if (event.type === 'pre-reasoning') void attempt('mapEvent');
+    mapEvent(event, given) {
+      if (event.type !== 'pre-reasoning' || place !== 'mapEvent') return;
+      run = given as Run;
+      void attempt('mapEvent');
     },
   };
   const look = tool({
