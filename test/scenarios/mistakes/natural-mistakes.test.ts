@@ -303,7 +303,12 @@ test.each<[key: string, problem: string, outcome?: object]>([
     'wrapReply',
     "kind must be 'answer' or 'custom' or 'stored' or 'limit' or 'unanswered'; got nothing.",
   ],
-  ['wrapSettle', 'reason must be a string; got nothing.', { kind: 'unanswered' }],
+  [
+    'wrapSettle',
+    "reason must be 'stop' or 'limit' or 'max-iterations' or 'return-direct' or " +
+      "'stopped-by-hook' or 'interrupted' or 'rejected' or 'aborted' or 'suspended'; got nothing.",
+    { kind: 'unanswered' },
+  ],
 ])(
   'an outcome of `%s` of the wrong kind is refused',
   async (key, problem, outcome = { messages: [] }) => {

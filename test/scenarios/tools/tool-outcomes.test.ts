@@ -110,7 +110,8 @@ test('a `wrapTool` that returns no tool result gives the call an error that name
   await agent.call('go');
   const [result] = (await agent.messages()).flatMap(toolResultsOf);
   expect(result?.output).toBe(
-    'Error: The result for "look" must be a `ToolResult`, such as that of `next`.',
+    'Error: The result of wrapTool() of "unnamed" for "look" must be a `ToolResult`, such as ' +
+      'that of `next`.',
   );
 });
 
@@ -126,7 +127,11 @@ test('a result of middleware with an unknown state becomes an error that names t
       return next(round);
     },
   };
-  for (const middleware of [wrapping, closing]) {
+  const middlewareByText = {
+    'The result of wrapTool() of "unnamed" for "look"': wrapping,
+    'The result for "look"': closing,
+  };
+  for (const [what, middleware] of Object.entries(middlewareByText)) {
     const look = tool({ name: 'look', description: '', input: {}, execute: () => 'seen' });
     const model = new ScriptedModel([{ toolCalls: [{ name: 'look' }] }, 'done']);
     const memory = new SessionMemory(new MemoryStore(), 's');
@@ -135,7 +140,7 @@ test('a result of middleware with an unknown state becomes an error that names t
     expect((await agent.messages()).flatMap(toolResultsOf)).toMatchObject([
       {
         state: 'error',
-        output: expect.stringMatching(/^Error: The result for "look": state must be .*success/),
+        output: expect.stringContaining(`Error: ${what}: state must be 'success' or`),
       },
     ]);
   }

@@ -1,4 +1,5 @@
-import { AgentError } from '../error/agent-error.ts';
+import { AgentError, errorData, type AgentErrorData } from '../error/agent-error.ts';
+import type { AgentEvent } from '../event/agent-event.ts';
 import type { AgentResult } from '../event/agent-result.ts';
 import type { ParsedInput } from '../event/agent-input.ts';
 import { textOf } from '../message/msg.ts';
@@ -29,16 +30,26 @@ export async function runAgentCall(live: LiveRun, input?: RunInput): Promise<Age
   try {
     return await sendEnd(live, await runToResult(live, input), false);
   } catch (thrown) {
-    const failure = AgentError.from(thrown);
+    const failure = live.waits.failureOf(thrown);
     const error = failure.toJSON();
     await live.log.writeEnd('error').catch(() => {});
     live.halt.enterStage('over');
-    await live.outbox.tellLast(live.outbox.event('error', { error }), true);
+    const shown = await live.outbox.tellLast(live.outbox.event('error', { error }), true);
     const result = resultOf(live, { reason: 'error', error, message: live.totals.failureMessage });
     const endResult = await sendEnd(live, result, true);
     if (live.callOptions.throwOnError === false) return endResult;
-    throw failure;
+    throw failureAsShown(failure, error, shown);
   }
+}
+
+/**
+ * Returns the error with which the agent call rejects: the failure, as `mapEvent` changed it for
+ * the readers. The failure is then its cause, for the program's own log.
+ */
+function failureAsShown(failure: AgentError, error: AgentErrorData, shown: AgentEvent): AgentError {
+  if (shown.type !== 'error' || shown.error === error) return failure;
+  const { code, message, retryable, details } = shown.error;
+  return new AgentError(code, message, { retryable, details, cause: failure });
 }
 
 /** Runs the loop inside `wrapRun`. Whoever ends the run, the log then has its end. */
@@ -115,7 +126,7 @@ function resultOf(live: ResultParts, end: RunOutcome): AgentResult {
       reason,
       incomplete: incompleteReason(message),
       output,
-      error,
+      error: error && errorData(error),
       stoppedAt,
       warnings: warnings[0] && [...warnings],
     }),

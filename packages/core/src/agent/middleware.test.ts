@@ -132,7 +132,10 @@ test('an input that a guard rejects leaves open tool calls unchanged', async () 
 
 test('a guard that throws fails the call, and nothing is stored', async () => {
   const { agent } = setUp([], [checking(() => Promise.reject(new Error('down')))]);
-  await expect(agent.call('Hi')).rejects.toMatchObject({ code: 'INTERNAL', message: 'down' });
+  await expect(agent.call('Hi')).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: 'wrapInput() of "unnamed" failed: down',
+  });
   expect(await agent.messages()).toEqual([]);
 });
 

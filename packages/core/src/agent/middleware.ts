@@ -78,7 +78,8 @@ type RunAt<K> = K extends keyof RunAtEvent ? RunAtEvent[K] : Run;
  * Handlers by event type. The `pre-` and `post-` events are modifiable: a handler may return a
  * changed copy, which the next handler then gets. For all other events, return values are ignored.
  * The handler of `*` gets every event. It runs after the same hook's handler of the event's type,
- * if both have the same priority.
+ * if both have the same priority. At `error` and `run-end`, its functions that change the run have
+ * no effect, or throw `ABORTED`.
  */
 export type Hooks = {
   readonly [K in EventType | '*']?: HookEntry<K extends '*' ? EventType : K, RunAt<K>>;
@@ -110,14 +111,17 @@ export interface Middleware extends AgentHook {
   readonly tools?: readonly Tool[];
   /**
    * Returns the event that readers get instead of `event`, or nothing to leave it as it is. A
-   * changed `run-end` also changes the result of the agent call. Hooks and the log get the original
-   * event. Not called for the deltas of texts. It is synchronous: a promise, or an event of
-   * another type, fails the agent call with `HOOK_ERROR`.
+   * changed `run-end` also changes the result of the agent call, and a changed `error` its
+   * rejection. Hooks and the log get the original event. Not called for `reasoning-chunk`, so a
+   * text that readers must not see has to be withheld in `wrapModel`. A `tool-input-chunk` has a
+   * piece of the arguments, so what you look for may be in two of them. It is synchronous: a
+   * promise, or an event of another type, fails the agent call with `HOOK_ERROR`.
    */
   mapEvent?(event: AgentEvent, run: RunView): AgentEvent | void;
   /**
    * Wraps every agent call, unless it was refused or aborted before its turn. `run-start` comes
-   * before the outermost wrapper. `error` and `run-end` come after it and contain its result.
+   * before the outermost wrapper. `error` and `run-end` come after it and contain its result. After
+   * `next`, the result is complete: return a changed copy to add warnings or usage.
    */
   readonly wrapRun?: Wrap<ParsedInput, AgentResult, EarlyRun>;
   /**
@@ -143,7 +147,8 @@ export interface Middleware extends AgentHook {
    */
   readonly wrapModel?: (next: ChatModel) => ChatModel;
   /**
-   * Wraps what follows a reply, and a message that `run.ending.reply()` passes in its place. An
+   * Wraps what follows a reply, and a message that `run.ending.reply()` passes in its place. Not
+   * called for the part of a reply that an abort or an interrupt has ended, which the log gets. An
    * `Ending` of `next` is not in the log yet: `isNewAnswer()` tells it from others. To ask again,
    * append its message and your own with `run.log.edit()`, and return `{ to: 'model' }`.
    */
@@ -155,10 +160,11 @@ export interface Middleware extends AgentHook {
   readonly wrapRound?: Wrap<Round, Next>;
   /**
    * Wraps one tool call. Its arguments are valid, and other tool calls run at the same time. May
-   * call `next` never, once or more. Return what `next` returned, `errorResult()`, or the result of
-   * an earlier call, which gets the id and the name of this one. `hasResult()` tells a result from
-   * a call that waits. An exception makes the agent call fail. It is also the error result of the
-   * tool call.
+   * call `next` never, once or more. Return what `next` returned, `errorResult()`, or the result
+   * of an earlier call, which gets the id and the name of this one. `hasResult()` tells a result
+   * from a call that waits. An exception makes the agent call fail. It is also the error result of
+   * the tool call. A wrapper outside `approvals()` answers before a person is asked: use
+   * `withExecute()` to act only when the tool runs.
    */
   readonly wrapTool?: Wrap<ToolCall, ToolOutcome>;
 }

@@ -1,3 +1,5 @@
+import { oneOf } from '../error/options/kinds.ts';
+import type { Kind } from '../error/options/option-table.ts';
 import type { AgentErrorData } from '../error/agent-error.ts';
 import type { StopEvent, StopReason } from '../event/agent-result.ts';
 import type { JumpReason } from '../event/hook.ts';
@@ -68,6 +70,19 @@ export interface UnansweredEnd extends EndBase<JumpReason | 'aborted' | 'suspend
  * own reasons. The reason `error` has no ending: throw the error.
  */
 export type Ending = AnswerEnd | StoredEnd | CustomEnd | LimitEnd | UnansweredEnd;
+
+/** The kind of the reasons of endings. */
+export const endReason: Kind<Ending['reason']> = oneOf(
+  'stop',
+  'limit',
+  'max-iterations',
+  'return-direct',
+  'stopped-by-hook',
+  'interrupted',
+  'rejected',
+  'aborted',
+  'suspended',
+);
 
 /** Returns whether a step of the loop ended the run, so that no other step follows. */
 export function isEnding(value: object): value is Ending {

@@ -321,7 +321,7 @@ test.for(unreadable)(
     expect(result).toMatchObject({
       name: 'one',
       state: 'error',
-      output: expect.stringMatching(/^Error: The result for "one" /),
+      output: expect.stringMatching(/^Error: The result of wrapTool\(\) of "unnamed" for "one" /),
     });
     expect(other).toMatchObject({ state: 'success', output: 'fine' });
   },

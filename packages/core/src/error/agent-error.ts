@@ -189,6 +189,23 @@ export function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
+/**
+ * Returns an `AgentError` for a value that code of others threw. If the value is not an
+ * `AgentError`, the message begins with the name of the code.
+ */
+export function namedFailure(who: string, thrown: unknown): AgentError {
+  if (AgentError.is(thrown)) return AgentError.from(thrown);
+  return new AgentError('INTERNAL', `${who} failed: ${errorText(thrown)}`, { cause: thrown });
+}
+
+/**
+ * Returns an error as plain data. An `AgentError` has the fields of its data, so the types allow it
+ * in its place. A copy for another thread would lose its code.
+ */
+export function errorData<T extends Omit<AgentErrorData, 'name'>>(error: T): T | AgentErrorData {
+  return isError(error) ? AgentError.from(error).toJSON() : error;
+}
+
 /** Returns an object with the fields of any value, also of `null` or `undefined`. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return Object(value) as Readonly<Record<string, unknown>>;

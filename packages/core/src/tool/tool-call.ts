@@ -272,8 +272,11 @@ export function outputResult(toolUse: ToolUse, output: ToolOutput = ''): ToolRes
  * the id and the name of this call, because the result may be that of an earlier one. If middleware
  * gave anything else, or a result with an unknown `state`, returns an error result that says so.
  */
-export function wrappedResult(toolUse: ToolUse, result: unknown): ToolResult {
-  const what = `The result for "${toolUse.name}"`;
+export function wrappedResult(
+  toolUse: ToolUse,
+  result: unknown,
+  what: string = `The result for "${toolUse.name}"`,
+): ToolResult {
   return inJsonForm(toolUse, result, what, (form: unknown) => {
     if (!isToolResult(form))
       return errorResult(toolUse, `${what} must be a \`ToolResult\`, such as that of \`next\`.`);

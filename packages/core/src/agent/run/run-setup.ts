@@ -1,3 +1,4 @@
+import { namedFailure } from '../../error/agent-error.ts';
 import { checkFields } from '../../error/options/check-fields.ts';
 import { chatModel } from '../../model/model-kind.ts';
 import type { AgentStatus } from '../../event/agent-status.ts';
@@ -72,10 +73,23 @@ function wrappedModel(
   const inner = boundedModel(model, { now, replyLength: limits.replyLength });
   return use.reduceRight((next, middleware) => {
     if (!middleware.wrapModel) return next;
-    const result = middleware.wrapModel(next);
     const who = memberName('wrapModel', middleware);
+    const result = modelInside(middleware.wrapModel.bind(middleware), next, who);
     checkFields(who, { result }, { result: chatModel });
     // If the wrapper hangs after an abort, the outer wrappers still end.
     return wrapperModel(result, who);
   }, inner);
+}
+
+/** Calls `wrapModel` of a middleware. An error that is not an `AgentError` gets its name. */
+function modelInside(
+  wrap: (next: ChatModel) => ChatModel,
+  next: ChatModel,
+  who: string,
+): ChatModel {
+  try {
+    return wrap(next);
+  } catch (error) {
+    throw namedFailure(who, error);
+  }
 }

@@ -1,5 +1,5 @@
 import { checkFields } from '../../error/options/check-fields.ts';
-import { array, object, oneOf, string } from '../../error/options/kinds.ts';
+import { array, either, object, oneOf, string } from '../../error/options/kinds.ts';
 import type { FieldTable, Kind } from '../../error/options/option-table.ts';
 import {
   isNotStarted,
@@ -12,7 +12,7 @@ import {
 } from '../../tool/tool-call.ts';
 import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
 import { markHandled } from '../../wait/mark-handled.ts';
-import { isNext } from '../next.ts';
+import { endReason, isNext } from '../next.ts';
 import type { CallStates } from './call-states.ts';
 import { memberName, middlewareWith, type RunSetup } from './run-setup.ts';
 import { fieldOf, misconfigured } from '../../error/agent-error.ts';
@@ -97,9 +97,14 @@ export class Wrappers {
           const work = callWrapper(this.#parts, middleware, 'wrapTool', input, handledNext);
           const outcome = await waits.forCode(work);
           const isOpen = isSuspension(outcome) || isNotStarted(outcome);
-          return isOpen ? outcome : wrappedResult(toolUse, outcome);
+          return isOpen
+            ? outcome
+            : wrappedResult(toolUse, outcome, `The result of ${where} for "${toolUse.name}"`);
         } catch (error) {
-          if (!halt.isAbort(error) && !halt.isStop(error)) throw error;
+          if (!halt.isAbort(error) && !halt.isStop(error)) {
+            waits.noteThrower(where, error);
+            throw error;
+          }
           return states.of(toolUse)?.started ? interruptedResult(toolUse) : notStarted;
         }
       };
@@ -152,7 +157,7 @@ const inputFields: { readonly [K in WrapperKey]: FieldTable<In<K>> } = {
 
 /** Fields of what wrappers return. The other wrappers return a `Next`. */
 const outcomeFields: { readonly [K in StepKey]?: FieldTable<Out<K>> } = {
-  wrapRun: { text: string, reason: string },
+  wrapRun: { text: string, reason: either(endReason, oneOf('error')) },
   wrapInput: runInput,
   wrapRequest: { messages: array, tools: array },
 };
@@ -160,7 +165,7 @@ const outcomeFields: { readonly [K in StepKey]?: FieldTable<Out<K>> } = {
 const nextStep = { to: oneOf('model', 'tools') };
 const endingFields = {
   kind: oneOf('answer', 'custom', 'stored', 'limit', 'unanswered'),
-  reason: string,
+  reason: endReason,
 };
 const messageEnding = { ...endingFields, message: object };
 const limitEnding = { ...endingFields, draft: object };

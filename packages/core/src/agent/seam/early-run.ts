@@ -84,7 +84,10 @@ export interface EarlyRun extends RunView {
      * all middleware, so ask `next` instead in a `wrapModel`.
      */
     ask(request: ModelRequest, toEvent?: ToEvent): Promise<AskResult>;
-    /** Adds the usage of a middleware's own request to another model to that of the agent call. */
+    /**
+     * Adds the usage of a middleware's own request to another model to that of the agent call.
+     * After `next` of `wrapRun`, only `run.usage` gets it: return it in the result.
+     */
     addUsage(usage: Usage | undefined): void;
   };
   /** Events for hooks and readers. */
@@ -118,14 +121,15 @@ export interface EarlyRun extends RunView {
      */
     suspend(): void;
     /**
-     * Runs `work` before the log gets the end of the run. If it fails, the agent call fails. After
-     * `next` of `wrapRun`, the log has the end, so `work` does not run.
+     * Runs `work` before the log gets the end of the run, however it ends. Readers get the events
+     * that `work` emits before `run-end`. If it fails, the agent call fails. After `next` of
+     * `wrapRun`, the log has the end, so `work` does not run.
      */
     before(work: () => Promise<void>): void;
     /**
      * Adds to the result of the agent call. `warning`: an error after which the run continues.
      * `failureMessage`: the message of the result in case the agent call fails later. The first one
-     * counts.
+     * counts. After `next` of `wrapRun`, a warning comes too late: return it in the result.
      */
     addToResult(more: { readonly warning?: AgentErrorData; readonly failureMessage?: Msg }): void;
   };

@@ -2,6 +2,7 @@ import { checkFields } from '../../error/options/check-fields.ts';
 import { array, optional } from '../../error/options/kinds.ts';
 import type { FieldTable } from '../../error/options/option-table.ts';
 import { checkNewIds, eachTime } from '../../event/agent-input.ts';
+import { messages } from '../../message/message-kind.ts';
 import { markHandled } from '../../wait/mark-handled.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { LogEdit } from '../run/logged-conversation.ts';
@@ -35,6 +36,6 @@ export function logOf(live: LiveRun): Run['log'] {
 
 const editFields: FieldTable<LogEdit> = {
   remove: optional(array),
-  replace: optional(array),
-  append: optional(array),
+  replace: optional(messages),
+  append: optional(messages),
 };

@@ -1,3 +1,6 @@
+import { checkFields } from '../../error/options/check-fields.ts';
+import { string } from '../../error/options/kinds.ts';
+import { messages as messageList } from '../../message/message-kind.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { Run } from './run.ts';
 
@@ -14,16 +17,24 @@ export function promptOf(live: LiveRun): Run['prompt'] {
       return live.prompt.messages;
     },
     set(text) {
-      live.alive().prompt.base = text;
+      const { prompt } = live.alive();
+      checkFields('run.prompt.set()', { text }, { text: string });
+      prompt.base = text;
     },
     append(text) {
-      live.alive().prompt.added.push(text);
+      const { prompt } = live.alive();
+      checkFields('run.prompt.append()', { text }, { text: string });
+      prompt.added.push(text);
     },
     include(messages) {
-      live.alive().prompt.prepended.unshift(...messages);
+      const { prompt } = live.alive();
+      checkFields('run.prompt.include()', { messages }, { messages: messageList });
+      prompt.prepended.unshift(...messages);
     },
     includeLast(messages) {
-      live.writing().log.conversation.add(messages);
+      const { log } = live.writing();
+      checkFields('run.prompt.includeLast()', { messages }, { messages: messageList });
+      log.conversation.add(messages);
     },
   };
 }

@@ -105,5 +105,5 @@ test('if wrapRound fails, the run fails with its error', async () => {
   const { live } = await runWith([named('a', () => '1')], { use: [{ wrapRound }] });
   await expect(act(live)).rejects.toThrow('broken');
   expect(live.halt.failure).toBe(live.halt.signal.reason);
-  expect(live.halt.failure?.message).toBe('broken');
+  expect(live.halt.failure?.message).toBe('wrapRound() of "unnamed" failed: broken');
 });

@@ -22,7 +22,7 @@ export async function act(live: RoundParts): Promise<Next> {
   } catch (thrown) {
     if (live.halt.isStop(thrown)) return endStopped(live);
     // After a failure, the other tools must stop. While tools run, a rejection is a failure, too.
-    live.halt.fail(thrown);
+    live.halt.fail(live.waits.failureOf(thrown));
     throw live.halt.signal.reason;
   }
 }

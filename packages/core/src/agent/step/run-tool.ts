@@ -9,6 +9,7 @@ import {
   type ToolCall,
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
+import type { BoundedWaits } from '../../wait/bounded/bounded-waits.ts';
 import type { CallStates } from '../run/call-states.ts';
 import type { RunTotals } from '../run/run-totals.ts';
 import type { StepParts } from '../run/step-parts.ts';
@@ -23,6 +24,7 @@ export interface ToolParts extends StepParts {
   readonly states: CallStates;
   readonly totals: RunTotals;
   readonly wrappers: Wrappers;
+  readonly waits: BoundedWaits;
   /** The run as its tools see it. */
   readonly forTools: CallingRun;
 }
@@ -40,7 +42,8 @@ export async function runTool(
     const { started, pending } = live.states.of(toolUse) ?? {};
     const staysOpen = !started && (live.halt.aborted || pending);
     // The other tools stop at once, before the loop reads the outcome.
-    const failed = failCall(live.halt, toolUse, error, errorText(error));
+    const failure = live.waits.failureOf(error);
+    const failed = failCall(live.halt, toolUse, failure, errorText(error));
     return staysOpen ? notStarted : failed;
   }
 }

@@ -1,4 +1,4 @@
-import { misconfigured } from '../../error/agent-error.ts';
+import { AgentError, misconfigured, namedFailure } from '../../error/agent-error.ts';
 import { onAbort } from '../abort.ts';
 import type { Halt } from '../halt.ts';
 import { BoundedStep } from './bounded-step.ts';
@@ -27,6 +27,8 @@ export class BoundedWaits {
   readonly #unwritten: Set<Promise<unknown>>;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
+  /** Names of the wrappers that threw errors, by error. */
+  readonly #throwers: Map<unknown, string> = new Map();
   /** The wrappers and steps that have not ended. */
   readonly #running: NestedSteps = new NestedSteps();
   /** The open waits, whose timers an abort starts. */
@@ -87,14 +89,31 @@ export class BoundedWaits {
   ): Promise<Out> {
     const error = await errorOf(work);
     inner.close();
+    if (error !== undefined) this.noteThrower(where, error);
     if (inner.isRunning) {
       // For example after a `Promise.race`. No code inside may outlive the run.
-      this.#halt.fail(error ?? misconfigured(`${where} must wait for next().`));
+      const unawaited = misconfigured(`${where} must wait for next().`);
+      this.#halt.fail(error === undefined ? unawaited : this.failureOf(error));
       await inner.settled;
       throw this.#halt.signal.reason;
     }
     check(await work);
     return work;
+  }
+
+  /** Notes which wrapper threw an error, unless the error comes from a step or a wrapper inside. */
+  noteThrower(where: string, error: unknown): void {
+    if (this.#stepErrors.has(error) || this.#throwers.has(error)) return;
+    this.#throwers.set(error, where);
+  }
+
+  /**
+   * Returns the error with which an agent call fails. One that is not an `AgentError` becomes
+   * `INTERNAL`, with the name of the wrapper that threw it.
+   */
+  failureOf(thrown: unknown): AgentError {
+    const where = this.#throwers.get(thrown);
+    return where === undefined ? AgentError.from(thrown) : namedFailure(where, thrown);
   }
 
   /**

@@ -1,0 +1,13 @@
+import { fieldOf } from '../error/agent-error.ts';
+import type { Kind } from '../error/options/option-table.ts';
+import type { Msg } from './msg.ts';
+
+/** Messages. A message as other libraries write it, whose content is a text, is none. */
+export const messages: Kind<readonly Msg[]> = {
+  words: 'an array of messages, as `run.createMessage()` returns them',
+  test: (value) => Array.isArray(value) && value.every(hasBlocks),
+};
+
+function hasBlocks(message: unknown): boolean {
+  return Array.isArray(fieldOf(message, 'content'));
+}
