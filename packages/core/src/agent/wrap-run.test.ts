@@ -345,3 +345,52 @@ test('if an inner `wrapRun` hangs and the call is aborted, the outer one still e
   expect(await agent.call('go', { signal })).toMatchObject({ reason: 'aborted', text: 'Mine.' });
   expect(heard).toContain('acting-chunk');
 });
+
+test('readers get what `run.ending.before()` emits before `run-end`, however the run ends', async () => {
+  const summed: Middleware = {
+    on: {
+      'run-start': (_event, run) =>
+        run.ending.before(() =>
+          run.events.emit('acting-chunk', { toolUseId: 'sum', chunk: 'emitted' }),
+        ),
+    },
+  };
+  const rejecting: Middleware = {
+    wrapInput: () => Promise.reject(new AgentError('GUARD_REJECTED', 'No.')),
+  };
+  const failing: ScriptedReply = { error: new AgentError('MODEL_SERVER', 'down') };
+  const interrupting: Middleware = {
+    wrapRequest: (draft, next, run) => {
+      run.ending.interrupt('Stop.');
+      return next(draft);
+    },
+  };
+  const ends = {
+    stop: setUp(['done'], [summed]),
+    error: setUp([failing], [summed]),
+    rejected: setUp([], [summed, rejecting]),
+    interrupted: setUp(['done'], [summed, interrupting]),
+  };
+  for (const [reason, { agent }] of Object.entries(ends)) {
+    const events = await eventsOf(agent);
+    expect(events.at(-1)).toMatchObject({ type: 'run-end', result: { reason } });
+    const emitted = events.findIndex(({ type }) => type === 'acting-chunk');
+    expect(emitted).toBeGreaterThan(0);
+  }
+});
+
+test('a warning after `next` of `wrapRun` comes too late, unless the result has it', async () => {
+  const warning = new AgentError('TOOL_ERROR', 'late').toJSON();
+  const late: Middleware = {
+    wrapRun: async (input, next, run) => {
+      const result = await next(input);
+      run.ending.addToResult({ warning });
+      return result;
+    },
+  };
+  const returned: Middleware = {
+    wrapRun: async (input, next) => ({ ...(await next(input)), warnings: [warning] }),
+  };
+  expect((await setUp(['done'], [late]).agent.call('go')).warnings).toBeUndefined();
+  expect((await setUp(['done'], [returned]).agent.call('go')).warnings).toEqual([warning]);
+});
