@@ -11,7 +11,6 @@ import {
   type ToolOutcome,
 } from '../../tool/tool-call.ts';
 import type { InnerStep, Middleware, Wrap } from '../middleware.ts';
-import { markHandled } from '../../wait/mark-handled.ts';
 import { endReason, isNext } from '../next.ts';
 import type { CallStates } from './call-states.ts';
 import { memberName, middlewareWith, type RunSetup } from './run-setup.ts';
@@ -90,7 +89,12 @@ export class Wrappers {
       const where = memberName('wrapTool', middleware);
       const checked = checkedNext('wrapTool', where, next);
       // The wrapper may do other work before it waits for its `next`, or may not wait at all.
-      const handledNext: typeof inner = (input) => markHandled(checked(input));
+      const handledNext: typeof inner = (input) => {
+        const step = checked(input);
+        // An error of the step, such as one of a full store, has no name of a wrapper.
+        step.catch((error: unknown) => waits.noteThrower(undefined, error));
+        return step;
+      };
       return async (input) => {
         const { toolUse } = input;
         try {

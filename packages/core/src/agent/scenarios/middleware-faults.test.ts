@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { AgentError } from '../../error/agent-error.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
 import { outputText, toolResultsOf } from '../../message/msg.ts';
 import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { look } from '@test/support/plain-tools.ts';
@@ -110,6 +112,25 @@ test('an error of the step inside has no name of a wrapper', async () => {
   const error: unknown = await agent.call('go', { use: [settling] }).catch((thrown) => thrown);
   expect((error as Error).message).not.toContain('settling');
   expect((error as Error).message).toContain('full');
+});
+
+test('an error of the log while a tool starts has no name of a wrapper', async () => {
+  const memory = new SessionMemory(new MemoryStore(), 's');
+  const note = memory.note.bind(memory);
+  memory.note = (notes, options) =>
+    notes.some(({ kind }) => kind === 'call-started')
+      ? Promise.reject(new TypeError('full'))
+      : note(notes, options);
+  const passing: Middleware = { wrapTool: async (call, next) => await next(call) };
+  const { agent } = scriptedAgent([{ toolCalls: [{ name: look.name }] }, 'Done.'], {
+    tools: [look],
+    memory,
+    use: [
+      { name: 'outer', ...passing },
+      { name: 'inner', ...passing },
+    ],
+  });
+  await expect(agent.call('go')).rejects.toMatchObject({ code: 'INTERNAL', message: 'full' });
 });
 
 test('an error of `wrapModel` names the middleware, in an agent and in an agent call', async () => {

@@ -27,8 +27,8 @@ export class BoundedWaits {
   readonly #unwritten: Set<Promise<unknown>>;
   /** Errors of steps of the run. */
   readonly #stepErrors: Set<unknown> = new Set();
-  /** Names of the wrappers that threw errors, by error. */
-  readonly #throwers: Map<unknown, string> = new Map();
+  /** Names of the wrappers that threw errors, by error. `undefined`: a step threw it. */
+  readonly #throwers: Map<unknown, string | undefined> = new Map();
   /** The wrappers and steps that have not ended. */
   readonly #running: NestedSteps = new NestedSteps();
   /** The open waits, whose timers an abort starts. */
@@ -101,8 +101,11 @@ export class BoundedWaits {
     return work;
   }
 
-  /** Notes which wrapper threw an error, unless the error comes from a step or a wrapper inside. */
-  noteThrower(where: string, error: unknown): void {
+  /**
+   * Notes which wrapper threw an error, unless the error comes from a step or a wrapper inside.
+   * `undefined`: a step threw it.
+   */
+  noteThrower(where: string | undefined, error: unknown): void {
     if (this.#stepErrors.has(error) || this.#throwers.has(error)) return;
     this.#throwers.set(error, where);
   }
