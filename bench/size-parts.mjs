@@ -39,7 +39,7 @@ const parts = {
     'error/options/check-fields.js': true,
     'error/options/check-options.js': true,
     'error/options/kinds.js': true,
-    'agent/check-options.js': [
+    'agent/check-agent-options.js': [
       'checkMiddleware',
       'checkDefaults',
       'kernelOptions',
