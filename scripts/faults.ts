@@ -15,7 +15,7 @@ interface Tried extends FaultReport {
 const runs: readonly (readonly [project: string, file: string])[] = [
   ['node', 'packages/core/src/memory/scenarios/killed-hosts.test.ts'],
   ['browser', 'packages/web-worker/src/scenarios/faults.test.ts'],
-  ['workerd', 'packages/edge/src/durable/faults.test.ts'],
+  ['workerd', 'packages/edge/src/durable/durable-store-faults.test.ts'],
 ];
 
 await ensureChromium();

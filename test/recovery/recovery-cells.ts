@@ -22,7 +22,7 @@ export const recoveryHosts: readonly HostCells[] = [
     cells: indexedDbCells,
   },
   {
-    test: 'packages/edge/src/durable/recovery.test.ts',
+    test: 'packages/edge/src/scenarios/recovery.test.ts',
     name: 'edgeCells',
     cells: edgeCells,
   },

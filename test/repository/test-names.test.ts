@@ -1,60 +1,6 @@
 import { expect, test } from 'vitest';
 import { findFiles } from '../../scripts/find-files.ts';
 
-/** Tests by their folders that still wait for another name or for a place in `scenarios`. */
-const waiting: readonly (readonly [folder: string, names: readonly string[]])[] = [
-  [
-    'core/src/agent',
-    [
-      'begun-run',
-      'early-wrapper',
-      'endless-steps',
-      'late-failure',
-      'odd-results',
-      'requests',
-      'steps',
-      'stop-before-input',
-      'wrap-run',
-    ],
-  ],
-  [
-    'edge/src/durable',
-    [
-      'background-reply',
-      'faults',
-      'hand-off',
-      'queued-messages',
-      'recovery',
-      'rows-written',
-      'session-formats',
-    ],
-  ],
-  ['edge/src/handler', ['typed-parts']],
-  ['edge/src/http', ['attack-classes', 'log-text']],
-  ['edge/src/kv', ['kv-echo-schedules', 'kv-long-term-memory', 'stale-reads']],
-  ['edge/src/llm', ['llm-responses-route']],
-  ['edge/src/move', ['move-races', 'moves', 'operated-moves']],
-  ['edge/src/queue', ['repeated-turn']],
-  [
-    'edge/src/routes',
-    [
-      'bad-requests',
-      'chat-approvals',
-      'edited-approvals',
-      'forged-history',
-      'kv-approvals',
-      'stream-inspect',
-      'untrusted-addresses',
-      'untrusted-bodies',
-      'use-chat',
-    ],
-  ],
-  ['edge/src/session', ['closed-agents', 'log-reads']],
-];
-const exceptions: ReadonlySet<string> = new Set(
-  waiting.flatMap(([folder, names]) => names.map((name) => `packages/${folder}/${name}.test.ts`)),
-);
-
 const testEnd = /(?:\.(?:engine|node))?\.test\.tsx?$/;
 
 /**
@@ -85,7 +31,7 @@ test('a test of a package has the name of a source beside it, or stands among sc
   const paths = findFiles('packages/*/src/**/*.{ts,tsx}');
   expect(paths.length).toBeGreaterThan(1_000);
   // Name it after its source, or move it to `scenarios`: docs/contributing/tests.md.
-  expect(testsWithoutSource(paths).filter((path) => !exceptions.has(path))).toEqual([]);
+  expect(testsWithoutSource(paths)).toEqual([]);
 });
 
 test('the check finds a test without a source of its name', () => {

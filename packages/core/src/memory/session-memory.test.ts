@@ -269,3 +269,15 @@ test('replace() replaces a message in its place', async () => {
   expect(read[1]?.content).toEqual([{ type: 'text', text: 'other' }]);
   await expect(memory.replace(message('4'))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
+
+test('a removal with `later` is stored together with the next write', async () => {
+  const store = new MemoryStore();
+  const memory = new SessionMemory(store, 's');
+  const [one, two] = [userMessage('One'), userMessage('Two')];
+  await memory.append([one]);
+  await memory.delete([one.id], { later: true });
+  expect(await memory.read()).toEqual([]);
+  expect(await new SessionMemory(store, 's').read()).toHaveLength(1);
+  await memory.append([two]);
+  expect((await new SessionMemory(store, 's').read()).map(({ id }) => id)).toEqual([two.id]);
+});

@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
-import { textOf, userMessage } from '../message/msg.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { Agent } from './agent.ts';
-import type { Middleware, Run } from './middleware.ts';
-import { isNewAnswer } from './next.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { textOf, userMessage } from '../../message/msg.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { Agent } from '../agent.ts';
+import type { Middleware, Run } from '../middleware.ts';
+import { isNewAnswer } from '../next.ts';
 import { fakeClock } from '@test/clock/fake-clock.ts';
 
 afterEach(() => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { Hang } from '@test/support/hang.ts';
-import type { AgentEvent } from '../event/agent-event.ts';
-import { textOf } from '../message/msg.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { Agent } from './agent.ts';
-import type { InnerStep, Middleware } from './middleware.ts';
+import type { AgentEvent } from '../../event/agent-event.ts';
+import { textOf } from '../../message/msg.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { Agent } from '../agent.ts';
+import type { InnerStep, Middleware } from '../middleware.ts';
 
 /** What a wrapper does while its `next` runs. `other` settles meanwhile. */
 type Ending = (inner: Promise<unknown>, other: Promise<unknown>) => Promise<unknown>;

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
-import { InMemoryMemory } from '../memory/in-memory-memory.ts';
-import { assistantMessage, toolResultsOf, userMessage } from '../message/msg.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { InMemoryMemory } from '../../memory/in-memory-memory.ts';
+import { assistantMessage, toolResultsOf, userMessage } from '../../message/msg.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
 import { look } from '@test/support/plain-tools.ts';
-import { tool } from '../tool/tool.ts';
-import { Agent } from './agent.ts';
-import type { Middleware, Run } from './middleware.ts';
-import { isNewAnswer } from './next.ts';
+import { tool } from '../../tool/tool.ts';
+import { Agent } from '../agent.ts';
+import type { Middleware, Run } from '../middleware.ts';
+import { isNewAnswer } from '../next.ts';
 
 const failure = new AgentError('LIMIT_EXCEEDED', 'Too much.');
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { Agent } from './agent.ts';
-import type { Middleware } from './middleware.ts';
-import { liveRunOf } from './per-run.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { Agent } from '../agent.ts';
+import type { Middleware } from '../middleware.ts';
+import { liveRunOf } from '../per-run.ts';
 
 /** More calls than any refused recursion makes, and few enough to end a test soon. */
 const enough = 10_000;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { bindings, testEndpoint, type TestEndpoint } from '../../test-support/endpoint.ts';
-import { KvMemory } from '../kv/kv-memory.ts';
+import { KvMemory } from './kv-memory.ts';
 
 /**
  * Creates an endpoint. After `freeze()`, its namespace returns the old value of each key that

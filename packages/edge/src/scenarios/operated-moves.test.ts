@@ -2,7 +2,7 @@ import { MemoryStore } from '@isoloop/core';
 import { endpointPlace, moveSession } from '@isoloop/core/move';
 import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
-import { sessionMoves } from './index.ts';
+import { sessionMoves } from '../move/index.ts';
 import { operatorDesk } from '../operator/index.ts';
 import { boundEndpoint } from '../../test-support/both-bindings.ts';
 import { tab } from '../../test-support/moves.ts';

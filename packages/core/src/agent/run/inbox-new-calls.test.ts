@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { gate } from '@test/support/scripted-agent.ts';
-import type { Middleware } from './middleware.ts';
-import { AgentError } from '../error/agent-error.ts';
-import { textOf } from '../message/msg.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { Agent } from './agent.ts';
+import type { Middleware } from '../middleware.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { textOf } from '../../message/msg.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { Agent } from '../agent.ts';
 
 function setUp(replies: readonly ScriptedReply[], middleware: Middleware) {
   const model = new ScriptedModel(replies);

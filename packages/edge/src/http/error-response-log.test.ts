@@ -185,7 +185,7 @@ test('the log keeps addresses, error names and other text that helps to find a f
     'no host',
   ])
     expect(text).toContain(part);
-  expect(text).toContain('log-text.test.ts');
+  expect(text).toContain('error-response-log.test.ts');
 });
 
 test('the log shows an error whose fields cannot be read', async () => {

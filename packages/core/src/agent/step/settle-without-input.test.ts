@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { isCutOff } from '../memory/log/resumption.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { userMessage, textOf } from '../message/msg.ts';
-import { ScriptedModel, type ScriptedReply } from '../testing/scripted-model.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
+import { isCutOff } from '../../memory/log/resumption.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { userMessage, textOf } from '../../message/msg.ts';
+import { ScriptedModel, type ScriptedReply } from '../../testing/scripted-model.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 import { signalUntilTestEnd } from '@test/support/test-end.ts';
 import { scriptedAgent } from '@test/support/scripted-agent.ts';
 
@@ -50,15 +50,3 @@ test.each(Object.entries(earlier))(
     expect(isCutOff(await open().view())).toBe(false);
   },
 );
-
-test('a removal with `later` is stored together with the next write', async () => {
-  const store = new MemoryStore();
-  const memory = new SessionMemory(store, 's');
-  const [one, two] = [userMessage('One'), userMessage('Two')];
-  await memory.append([one]);
-  await memory.delete([one.id], { later: true });
-  expect(await memory.read()).toEqual([]);
-  expect(await new SessionMemory(store, 's').read()).toHaveLength(1);
-  await memory.append([two]);
-  expect((await new SessionMemory(store, 's').read()).map(({ id }) => id)).toEqual([two.id]);
-});

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { AgentError } from '../error/agent-error.ts';
-import { toolResultsOf, type ToolResult } from '../message/msg.ts';
-import type { JsonValue } from '../message/json.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { toolResultsOf, type ToolResult } from '../../message/msg.ts';
+import type { JsonValue } from '../../message/json.ts';
 import { scriptedAgent } from '@test/support/scripted-agent.ts';
-import type { Middleware } from './middleware.ts';
-import { MemoryStore } from '../memory/store/memory-store.ts';
-import { SessionMemory } from '../memory/session-memory.ts';
-import { ScriptedModel } from '../testing/scripted-model.ts';
-import { tool } from '../tool/tool.ts';
-import { ReActAgent } from '../react-agent/react-agent.ts';
+import type { Middleware } from '../middleware.ts';
+import { MemoryStore } from '../../memory/store/memory-store.ts';
+import { SessionMemory } from '../../memory/session-memory.ts';
+import { ScriptedModel } from '../../testing/scripted-model.ts';
+import { tool } from '../../tool/tool.ts';
+import { ReActAgent } from '../../react-agent/react-agent.ts';
 
 /** Runs a tool with the given `execute` and another tool that works, in a stored conversation. */
 async function outcomeOf(execute: (emit: (progress: JsonValue) => void) => unknown) {
