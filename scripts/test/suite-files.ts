@@ -149,11 +149,19 @@ export function filesOf(name: TestProjectName): { include: string[]; exclude: st
   return { include: [...include], exclude: [...exclude, ...(isRest ? quickFiles(name) : [])] };
 }
 
-/** Returns the files that `npm test` runs in a project. Throws if a pattern matches no file. */
+/** Returns the files that `npm test` runs in a project. Throws if a name in a pattern has no file. */
 export function quickFiles(name: TestProjectName): readonly string[] {
   const { quick = [], costly = [], exclude = [] } = projects[name];
-  const unused = [...quick, ...costly].filter((pattern) => findFiles(pattern).length === 0);
+  const names = [...quick, ...costly].flatMap(namesIn);
+  const unused = names.filter((pattern) => findFiles(pattern).length === 0);
   if (unused.length > 0) throw new Error(`No test file matches ${unused.join(', ')}.`);
   const leftOut = new Set(findFiles([...costly, ...exclude]));
   return findFiles(quick).filter((file) => !leftOut.has(file));
+}
+
+/** Returns the patterns of single names: `{a,b}.ts` becomes `a.ts` and `b.ts`. */
+function namesIn(pattern: string): readonly string[] {
+  const [group, names] = /\{([^{}]*)\}/.exec(pattern) ?? [];
+  if (!group || names === undefined) return [pattern];
+  return names.split(',').flatMap((name) => namesIn(pattern.replace(group, name)));
 }
