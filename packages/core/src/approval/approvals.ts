@@ -15,8 +15,8 @@ import { deferredRounds } from './deferred-rounds.ts';
 // 1. `askApprover()`, with `decide`: asks about a call that 2 suspends, and passes it on decided.
 // 2. `basicApprovals()`: carries out decisions, and suspends a call that needs an approval.
 // 3. `deferredRounds()`, with `deferRound`: lets calls run once all of their reply are decided.
-// `approvalRules()` says for 2 and 3 which calls need an approval. Those that 3 has cleared need
-// none any more.
+// `approvalRules()` says which calls need an approval, for `basicApprovals()` and
+// `deferredRounds()`. A call that `deferredRounds()` lets run needs none any more.
 
 /** Which tool calls need an approval, and who decides about them. */
 export interface ApprovalsOptions {

@@ -4,7 +4,6 @@ import { closeCall } from '../step/close-calls.ts';
 import type { Run } from './run.ts';
 import { takeLogStep } from './take-step.ts';
 
-/** Returns the group `run.calls`. */
 export function callsOf(live: LiveRun): Run['calls'] {
   return {
     get open() {

@@ -9,7 +9,6 @@ import { afterReply } from '../step/reason.ts';
 import type { Run } from './run.ts';
 import { takeLogStep } from './take-step.ts';
 
-/** Returns the group `run.ending`. */
 export function endingOf(live: LiveRun): Run['ending'] {
   let isReplying = false;
   const reply = async (message: Msg, reason: CustomReason): Promise<Next> => {

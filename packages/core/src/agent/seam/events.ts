@@ -4,7 +4,6 @@ import { revise } from '../step/jump.ts';
 import type { Run } from './run.ts';
 import { takeLogStep, takeStep } from './take-step.ts';
 
-/** Returns the group `run.events`. */
 export function eventsOf(live: LiveRun): Run['events'] {
   const { outbox } = live;
   return {

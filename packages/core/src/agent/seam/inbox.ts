@@ -3,7 +3,6 @@ import { admitInput } from '../step/settle.ts';
 import type { Run } from './run.ts';
 import { takeStep } from './take-step.ts';
 
-/** Returns the group `run.inbox`. */
 export function inboxOf(live: LiveRun): Run['inbox'] {
   return {
     handle: (handler) => live.alive().inbox.add(handler),

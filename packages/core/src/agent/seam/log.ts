@@ -9,7 +9,6 @@ import type { LogEdit } from '../run/logged-conversation.ts';
 import type { Run } from './run.ts';
 import { takeLogStep } from './take-step.ts';
 
-/** Returns the group `run.log`. */
 export function logOf(live: LiveRun): Run['log'] {
   const load = async (): Promise<void> => {
     const { aborted, failure } = live.alive().halt;

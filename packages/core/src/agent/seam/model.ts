@@ -3,7 +3,6 @@ import { readReply } from '../step/read-reply.ts';
 import type { Run } from './run.ts';
 import { takeStep } from './take-step.ts';
 
-/** Returns the group `run.model`. */
 export function modelOf(live: LiveRun): Run['model'] {
   const { provider, modelId, features } = live.model;
   return {

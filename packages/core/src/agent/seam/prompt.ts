@@ -4,7 +4,6 @@ import { messages as messageList } from '../../message/message-kind.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { Run } from './run.ts';
 
-/** Returns the group `run.prompt`. */
 export function promptOf(live: LiveRun): Run['prompt'] {
   return {
     get text() {

@@ -4,7 +4,6 @@ import { checkTool } from '../../tool/tool.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { Run } from './run.ts';
 
-/** Returns the group `run.tools`. */
 export function toolsOf(live: LiveRun): Run['tools'] {
   return {
     get current() {

@@ -2,7 +2,6 @@ import { markHandled } from '../../wait/mark-handled.ts';
 import type { LiveRun } from '../run/live-run.ts';
 import type { Run } from './run.ts';
 
-/** Returns the group `run.wait`. */
 export function waitOf(live: LiveRun): Run['wait'] {
   const wait = async <T>(work: T | PromiseLike<T>): Promise<T> => live.alive().waits.forCode(work);
   const untimed = async <T>(work: () => Promise<T>): Promise<T> =>
