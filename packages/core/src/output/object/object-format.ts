@@ -22,7 +22,7 @@ export const failureMark = '\u0018';
 export const keepAlive = '\n';
 
 /** Why an object is missing. */
-interface Failure {
+export interface Failure {
   /** An `AgentErrorCode`. */
   readonly code: string;
   readonly message: string;

@@ -1,5 +1,11 @@
 import { AgentError, type AgentErrorCode } from '../../error/agent-error.ts';
-import { failureMark, keepAlive, restartMark } from '../../output/object/object-format.ts';
+import { parseJson } from '../../message/json.ts';
+import {
+  failureMark,
+  keepAlive,
+  restartMark,
+  type Failure,
+} from '../../output/object/object-format.ts';
 import { ObjectReader } from './object-reader.ts';
 
 /**
@@ -32,8 +38,10 @@ export async function* objectsIn(
   } finally {
     bytes.cancel().catch(() => {});
   }
-  if (failure) return failureIn(failure);
-  if (reader.isComplete) return reader.value;
+  // A connection can break inside the failure, too.
+  const report = parseJson(failure.slice(1)) as Failure | undefined;
+  if (report) return throwUnlessStopped(report);
+  if (!failure && reader.isComplete) return reader.value;
   throw new AgentError('MODEL_UNREACHABLE', 'The connection to the endpoint was lost.');
 }
 
@@ -43,10 +51,6 @@ function lostUnlessSilent(error: unknown): { readonly done: true; readonly value
   return { done: true };
 }
 
-function failureIn(text: string): undefined {
-  const { code, message } = JSON.parse(text.slice(1)) as {
-    readonly code: AgentErrorCode;
-    readonly message: string;
-  };
-  if (code !== 'ABORTED') throw new AgentError(code, message);
+function throwUnlessStopped({ code, message }: Failure): undefined {
+  if (code !== 'ABORTED') throw new AgentError(code as AgentErrorCode, message);
 }
