@@ -1,4 +1,5 @@
-import type { AgentError } from '../../error/agent-error.ts';
+import { AgentError } from '../../error/agent-error.ts';
+import { parseJson } from '../../message/json.ts';
 import { baseUrlHint } from './base-url.ts';
 import type { ReplyDecoder } from '../formatter/formatter.ts';
 import type { HttpRequest } from './http-transport.ts';
@@ -86,16 +87,21 @@ export class EventReply {
     this.#isEventStream = true;
     this.#head = '';
     if (data.startsWith('[DONE]')) return this.#finish(deltas);
+    const problem = (): AgentError =>
+      event === 'error'
+        ? errorOfChunk({ message: data }, true)!
+        : (malformed ?? badResponseError('An event is malformed', data));
+    const chunk = parseJson(data);
+    if (chunk === undefined) {
+      this.error = problem();
+      return;
+    }
     try {
-      const chunk: unknown = JSON.parse(data);
       const { errorOf = errorOfChunk } = this.decoder;
       this.error = errorOf(chunk, event === 'error');
       if (!this.error) this.decoder.decode(chunk, deltas);
-    } catch {
-      this.error =
-        event === 'error'
-          ? errorOfChunk({ message: data }, true)
-          : (malformed ?? badResponseError('An event is malformed', data));
+    } catch (error) {
+      this.error = failureOfDecoder(error, problem());
     }
   }
 
@@ -110,9 +116,22 @@ export class EventReply {
         : badResponseError('The reply ended early', '[DONE]', true);
       return;
     }
-    this.decoder.flush?.(deltas);
-    // The usage of a failed reply counts, too.
-    deltas.push(this.decoder.end());
-    this.error = this.decoder.failure;
+    try {
+      this.decoder.flush?.(deltas);
+      // The usage of a failed reply counts, too.
+      deltas.push(this.decoder.end());
+      this.error = this.decoder.failure;
+    } catch (error) {
+      this.error = failureOfDecoder(
+        error,
+        badResponseError('The reply could not be completed', '[DONE]'),
+      );
+    }
   }
+}
+
+/** Returns the error that a decoder threw, or else `problem` with what it threw as the cause. */
+function failureOfDecoder(thrown: unknown, problem: AgentError): AgentError {
+  if (AgentError.is(thrown)) return thrown;
+  return new AgentError(problem.code, problem.message, { ...problem, cause: thrown });
 }

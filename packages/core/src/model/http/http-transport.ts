@@ -138,7 +138,8 @@ function toSafeError(error: unknown, request: HttpRequest, advice: string): Agen
   if (AgentError.is(error)) {
     const { code, message, retryable, details } = error;
     const cleanDetails = details && (JSON.parse(clean(JSON.stringify(details))) as JsonObject);
-    return new AgentError(code, clean(message), { retryable, details: cleanDetails });
+    const options = { retryable, details: cleanDetails };
+    return withCauseInStack(new AgentError(code, clean(message), options), error.cause, clean);
   }
   const reason = fieldOf(error, 'cause') ?? error;
   const failure = new AgentError(
@@ -146,6 +147,14 @@ function toSafeError(error: unknown, request: HttpRequest, advice: string): Agen
     clean(`The connection to ${addressOf(request.url)} failed: ${errorText(reason)}${advice}`),
     { retryable: true },
   );
-  if (isError(reason)) failure.stack += clean(`\nCaused by: ${reason.stack}`);
+  return withCauseInStack(failure, reason, clean);
+}
+
+function withCauseInStack(
+  failure: AgentError,
+  cause: unknown,
+  clean: (text: string) => string,
+): AgentError {
+  if (isError(cause)) failure.stack += clean(`\nCaused by: ${cause.stack}`);
   return failure;
 }

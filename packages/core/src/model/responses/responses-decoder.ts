@@ -3,7 +3,7 @@ import { isObjectOrArray, omitUndefined } from '../../message/json.ts';
 import { tokenCount, type ModelDelta, type Usage } from '../chat-model.ts';
 import { finishError, finishMeaning } from '../finish-reason.ts';
 import type { ReplyDecoder } from '../formatter/formatter.ts';
-import { errorOfChunk } from '../http/provider-error.ts';
+import { badResponseError, errorOfChunk } from '../http/provider-error.ts';
 import {
   isIgnored,
   type ResponsesEvent,
@@ -199,7 +199,10 @@ export class ResponsesDecoder implements ReplyDecoder {
     this.#noteResponse(response);
     const { status } = response;
     if (status === 'queued' || status === 'in_progress')
-      throw new Error(`The response is ${status}.`);
+      throw badResponseError(
+        `The response has not ended, its status is "${status}"`,
+        JSON.stringify(response),
+      );
     const output = (response.output ?? []).filter((item) => item !== null);
     const items = this.#items.itemsAtEnd(output);
     output.forEach((item, index) => {
