@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { attach } from './attach.ts';
+import { addEvent, eventLogShortener, type EventLog } from './event-log.ts';
 import { ReActAgent } from '../../react-agent/react-agent.ts';
 import type { AgentEvent } from '../agent-event.ts';
 import { textOf } from '../../message/msg.ts';
@@ -118,4 +119,53 @@ test('a reader that reads from the start gets every part', async () => {
   expect(orderFaults(events)).toEqual([]);
   expect(sizeOf(events)).toBe(9_000_000 + 18);
   expect(events.filter(({ type }) => type === 'step-reset')).toEqual([]);
+});
+
+/** Adds these events to a log that is kept short. Returns the number of entries at its longest. */
+function longestLog(events: Iterable<AgentEvent>, add: typeof addEvent): number {
+  const shorten = eventLogShortener();
+  let log: EventLog = [];
+  let longest = 0;
+  for (const event of events) {
+    add(log, event);
+    longest = Math.max(longest, log.length);
+    log = shorten(log, event);
+  }
+  return longest;
+}
+
+const base = { runId: 'r', sessionId: 's', agentPath: ['a'], at: 0 };
+const message = { id: 'm', role: 'assistant', content: [], createdAt: '' } as const;
+
+/** Yields 200 replies of 1000 deltas with one character each. */
+function* smallDeltas(): Generator<AgentEvent> {
+  const block = { type: 'reasoning-chunk', kind: 'text', blockId: 'b', delta: 'x' } as const;
+  for (let seq = 1; seq <= 200_000; seq += 1) {
+    const iteration = Math.ceil(seq / 1_000);
+    if (seq % 1_000) yield { ...base, iteration, seq, ...block };
+    else yield { ...base, iteration, seq, type: 'post-reasoning', message };
+  }
+}
+
+/** Yields progress of one character, 200,000 times. */
+function* smallProgress(): Generator<AgentEvent> {
+  for (let seq = 1; seq <= 200_000; seq += 1)
+    yield { ...base, iteration: 1, seq, type: 'acting-chunk', toolUseId: 'c', chunk: 1 };
+}
+
+test.each<[string, Iterable<AgentEvent>, typeof addEvent]>([
+  ['deltas that are not joined', smallDeltas(), (log, event) => log.push({ event, ends: [] })],
+  ['the progress of a tool', smallProgress(), addEvent],
+])('the log of a long run has a limited number of entries for %s', (_what, events, add) => {
+  expect(longestLog(events, add)).toBeLessThan(100_000);
+});
+
+test('deltas that are joined do not count as entries', () => {
+  const shorten = eventLogShortener();
+  let log: EventLog = [];
+  for (const event of smallDeltas()) {
+    addEvent(log, event);
+    log = shorten(log, event);
+  }
+  expect(log.filter(({ event }) => event.type === 'step-reset')).toEqual([]);
 });

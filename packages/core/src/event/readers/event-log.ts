@@ -70,6 +70,8 @@ function isNextDelta(last: EventLogEntry['event'], event: EventLogEntry['event']
 const maxGrowthLength = 4_000_000;
 /** Number of characters that one message of a model request counts. */
 const messageCost = 8;
+/** Number of characters that one entry counts, because small events take memory, too. */
+const entryCost = 100;
 
 /**
  * Creates the function that keeps the log of one run short. Without it, a run that nobody reads
@@ -79,6 +81,8 @@ export function eventLogShortener(): ShortenEventLog {
   let growth = 0;
   return (log, event) => {
     growth += costOf(event);
+    // A delta that was joined has no entry of its own.
+    if (log.at(-1)?.event === event) growth += entryCost;
     if (growth <= maxGrowthLength) return log;
     growth = 0;
     return shortenLog(log);

@@ -49,6 +49,20 @@ test('the copy of a run keeps only the newest progress of a tool that reports en
   expect(mirror.lastEvent).toMatchObject({ seq: 4_001, chunk: expect.stringContaining('3999 ') });
 });
 
+test('the copy of a run has a limited number of events if the deltas are small', () => {
+  const message = { id: 'm', role: 'assistant', content: [], createdAt: '' } as const;
+  const mirror = mirrorOf([]);
+  let longest = 0;
+  for (let iteration = 1; iteration <= 200; iteration += 1) {
+    const seq = iteration * 1_000;
+    const deltas = Array.from({ length: 999 }, (_, index) => delta(seq + index, 'x'));
+    mirror.add(deltas.map((event) => ({ ...event, iteration })));
+    longest = Math.max(longest, mirror.events.length);
+    mirror.add([{ ...base, iteration, seq: seq + 999, type: 'post-reasoning', message }]);
+  }
+  expect(longest).toBeLessThan(100_000);
+});
+
 test('the copy of a run keeps only a part of the messages that many requests contained', () => {
   const message = { id: 'm', role: 'user', content: [], createdAt: '' } as const;
   const requests = Array.from({ length: 3_000 }, (_, index): readonly AgentEvent[] => [
