@@ -1,6 +1,10 @@
 import { tool, toolResultsOf, type Msg } from '@isoloop/core';
 import { pageTools, type RemoteAgent } from '@isoloop/web-worker';
 import { expect, onTestFinished, test } from 'vitest';
+import { fakeClock } from '@test/clock/fake-clock.ts';
+import { SessionPages } from '../session/page/session-pages.ts';
+import { nextMacrotask } from '../wire/macrotask.ts';
+import { TabPages } from './tab-pages.ts';
 import { read, startTabs } from '../../test-support/tabs-under-test.ts';
 
 const outputs = (messages: readonly Msg[]): readonly unknown[] =>
@@ -284,6 +288,26 @@ test('a tool for any visible tab goes on in a visible tab after its page has die
   await expect.poll(() => leader.pending()).toMatchObject(suspendedAt.pending);
   expect((await leader.decide({ toolUseId: 'w1', type: 'approve' })).text).toBe('done');
   expect(outputs(await leader.messages())).toEqual(['first']);
+});
+
+test('the wait for the pages of a tab ends at once if the run has been aborted before', async () => {
+  const clock = fakeClock();
+  const lock = `tab-${crypto.randomUUID()}`;
+  let end = (): void => {};
+  const whenEnded = new Promise<void>((resolve) => (end = resolve));
+  await new Promise<void>((resolve) => {
+    void navigator.locks.request(lock, () => (resolve(), whenEnded));
+  });
+  onTestFinished(end);
+  const pages = new TabPages({ pages: new SessionPages(), post: () => {}, timeoutMs: 5_000 });
+  const whenKnown = pages.whenPagesKnown({ pageId: 'p', lock }, AbortSignal.abort());
+  const first = await Promise.race([
+    whenKnown.then(() => 'known'),
+    nextMacrotask().then(() => 'waiting'),
+  ]);
+  await clock.advance(5_000);
+  await whenKnown;
+  expect(first).toBe('known');
 });
 
 test('pageTools() refuses a name in anyVisibleTab that none of its tools has', () => {

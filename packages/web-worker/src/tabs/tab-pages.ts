@@ -170,7 +170,7 @@ export class TabPages {
     const { pages, timeoutMs } = this.#options;
     const isKnown = (): boolean =>
       pages.has(pageId) || [...this.#tabs.values()].some((tab) => tab.lock === lock);
-    if (lock === undefined || lock === pages.lock || isKnown()) return;
+    if (lock === undefined || lock === pages.lock || signal.aborted || isKnown()) return;
     const waitController = new AbortController();
     await new Promise<void>((resolve) => {
       const wake = (): void => (isKnown() ? resolve() : undefined);
