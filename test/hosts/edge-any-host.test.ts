@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getRequestListener, serve } from '@hono/node-server';
@@ -349,4 +349,21 @@ test('if other code has read the body, the error says so, and where to mount the
   });
   expect(response.status).toBe(400);
   expect(await response.text()).toContain('`express.json()`, mount the endpoint before');
+});
+
+test('without authorize, an endpoint in Node answers a local client, but not HTTP/1.0 of a proxy', async () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  onTestFinished(() => warn.mockRestore());
+  const model = new ScriptedModel([]);
+  const handler = createAgentHandler({
+    store: storeSessions(new MemoryStore()),
+    agent: ({ memory }) => new ReActAgent({ name: 'assistant', model, memory }),
+  });
+  const { url } = await serveIt(handler);
+  expect((await fetch(`${url}/api/chats`)).status).toBe(200);
+  const { host, hostname, port } = new URL(url);
+  const proxy = connect(Number(port), hostname);
+  proxy.write(`GET /api/chats HTTP/1.0\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  const answer = (await proxy.setEncoding('utf8').toArray()).join('');
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /);
 });

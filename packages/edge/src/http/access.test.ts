@@ -124,13 +124,70 @@ test.each([
   ['x-azure-clientip', '10.0.0.1', 401],
   ['x-envoy-external-address', '10.0.0.1', 401],
   ['forwarded', 'for=127.0.0.1', 401],
+  ['x-original-forwarded-for', '203.0.113.7', 401],
+  ['do-connecting-ip', '203.0.113.7', 401],
+  ['x-nf-client-connection-ip', '203.0.113.7', 401],
+  ['via', '1.1 proxy', 401],
+  ['cdn-loop', 'cdn.test', 401],
+  ['x-forwarded-host', 'agent.test', 401],
+  ['x-forwarded-host', 'localhost:3000, agent.test', 401],
+  ['x-forwarded-host', 'localhost:3000', 200],
+  ['x-forwarded-host', '[::1]:3000', 200],
+  ['origin', 'https://page.test', 401],
+  ['origin', 'null', 403],
+  ['origin', 'http://localhost:5173', 200],
+  ['referer', 'https://page.test/chat', 401],
+  ['referer', 'http://127.0.0.1:5173/chat', 200],
 ])(
   'without authorize, a localhost URL counts only if the forwarded address is local: %s %s',
   async (name, value, status) => {
-    const target = testEndpoint([], {}, { authorize: undefined as never });
+    const cors = ['https://page.test'];
+    const target = testEndpoint([], {}, { authorize: undefined as never, cors });
     const response = await target.fetch(
       new Request('http://localhost:8787/v1/models', { headers: { [name]: value } }),
     );
     expect(response.status).toBe(status);
   },
 );
+
+const hosts: Readonly<Record<string, (address: string) => object>> = {
+  Node: (remoteAddress) => ({ incoming: { httpVersion: '1.1', socket: { remoteAddress } } }),
+  Bun: (address) => ({ requestIP: () => ({ address }) }),
+  Deno: (hostname) => ({ remoteAddr: { hostname } }),
+};
+
+test.for(Object.keys(hosts))(
+  'without authorize, the address that %s connects to must be local, whatever the host says',
+  async (name) => {
+    const statuses: number[] = [];
+    for (const address of [
+      '127.0.0.1',
+      '::1',
+      '::ffff:127.0.0.1',
+      '192.0.2.7',
+      '::ffff:192.0.2.7',
+    ]) {
+      const env = { ...bindings, ...hosts[name]!(address) };
+      const target = testEndpoint([], {}, { authorize: undefined as never }, env);
+      statuses.push((await target.fetch('http://localhost:8787/v1/models')).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 401, 401]);
+  },
+);
+
+test('without authorize, the log warns once about proxies when a request is accepted', async () => {
+  const log = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const target = testEndpoint([], {}, { authorize: undefined as never });
+  await target.fetch('https://agent.test/v1/models');
+  expect(log).not.toHaveBeenCalled();
+  for (let index = 0; index < 2; index++) await target.fetch('http://localhost/v1/models');
+  expect(log).toHaveBeenCalledTimes(1);
+  expect(String(log.mock.calls[0]?.[0])).toContain('pass `authorize` to createAgentHandler');
+  log.mockRestore();
+});
+
+test('without authorize, a request over HTTP/1.0, as of nginx before 1.29.7, is not local', async () => {
+  const env = { ...bindings, incoming: { httpVersion: '1.0', socket: { remoteAddress: '::1' } } };
+  const target = testEndpoint([], {}, { authorize: undefined as never }, env);
+  expect((await target.fetch('http://127.0.0.1:8787/v1/models')).status).toBe(401);
+});

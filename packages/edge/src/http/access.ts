@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
+import { connectedAddress } from './connected-address.ts';
 import { logError } from './error-response.ts';
 import { keyOfUser } from './with-rate-limit.ts';
 import type { Identify } from '../settings/endpoint-part.ts';
@@ -14,10 +15,16 @@ export function isLocalHost(hostname: string): boolean {
  * the rate limit. The function rejects like `logIn`.
  */
 export function callerCheck({ authorize }: Pick<AgentHandlerOptions, 'authorize'>): Identify {
+  let hasWarned = false;
   return async (c) => {
     let caller: Caller;
     if (authorize) caller = await logIn(c, () => identify(c, authorize));
-    else caller = { user: localUser(c.req.raw) };
+    else {
+      checkIsLocal(c);
+      caller = { user: 'local' };
+      if (!hasWarned) console.warn(localWarning);
+      hasWarned = true;
+    }
     c.set('caller', caller);
     return keyOfUser(caller.user);
   };
@@ -71,26 +78,51 @@ function checkUser(user: string): string {
   );
 }
 
-/**
- * Headers in which proxies name the sender's address. The `host` header is no proof of a local
- * request, because the sender can write any host.
- */
+/** Headers in which proxies name the sender's address. */
 const senderHeaders = (
   'cf-connecting-ip true-client-ip x-real-ip x-forwarded-for x-client-ip x-cluster-client-ip fly-client-ip ' +
-  'fastly-client-ip x-azure-clientip x-envoy-external-address'
+  'fastly-client-ip x-azure-clientip x-envoy-external-address x-original-forwarded-for do-connecting-ip ' +
+  'x-nf-client-connection-ip'
 ).split(' ');
+/** Headers that only proxies send. */
+const proxyHeaders: readonly string[] = ['forwarded', 'via', 'cdn-loop'];
 const loopback = /^(\[?::1\]?|(::ffff:)?127\.\d+\.\d+\.\d+)$/i;
 
-function localUser({ url, headers }: Request): string {
-  const addresses = senderHeaders.flatMap((name) => headers.get(name)?.split(',') ?? []);
+const localWarning =
+  'This endpoint has no `authorize`, so all requests that look local act as one user. ' +
+  'A proxy on this machine, such as nginx, can make requests of strangers look local. ' +
+  'Before others can reach the endpoint, pass `authorize` to createAgentHandler.';
+
+/**
+ * Throws `UNAUTHORIZED` unless everything that is known about a request says that it is local. The
+ * header `host` alone proves nothing: the sender can write any host, and nginx writes its own.
+ */
+function checkIsLocal({ env, req }: Context<EdgeEnv>): void {
+  const { headers, url } = req.raw;
+  const valuesOf = (names: readonly string[]): readonly string[] =>
+    names.flatMap((name) => headers.get(name)?.split(',') ?? []).map((value) => value.trim());
+  const connected = connectedAddress(env, req.raw);
+  const addresses = [...valuesOf(senderHeaders), ...(connected === undefined ? [] : [connected])];
+  const forwardedHosts = valuesOf(['x-forwarded-host']).map((host) => `http://${host}`);
+  const urls = [url, ...forwardedHosts, ...valuesOf(['origin', 'referer'])];
   if (
-    isLocalHost(new URL(url).hostname) &&
-    addresses.every((address) => loopback.test(address.trim())) &&
-    !headers.has('forwarded')
+    addresses.every((address) => loopback.test(address)) &&
+    urls.every((each) => URL.canParse(each) && isLocalHost(new URL(each).hostname)) &&
+    !valuesOf(proxyHeaders).length &&
+    httpVersionOf(env) !== '1.0'
   )
-    return 'local';
+    return;
   throw new AgentError(
     'UNAUTHORIZED',
     'Without `authorize`, only localhost may call. Pass `authorize` to createAgentHandler.',
   );
+}
+
+/**
+ * Returns the version of a request's protocol, if `@hono/node-server` tells it. By default, nginx
+ * before 1.29.7 uses version 1.0, which no browser uses.
+ */
+function httpVersionOf(env: unknown): string | undefined {
+  return (Object(env) as { readonly incoming?: { readonly httpVersion?: string } }).incoming
+    ?.httpVersion;
 }

@@ -84,8 +84,9 @@ export interface AgentHandlerOptions<
    * `AgentError` with `OVERLOADED`: the response is 503, and nothing is counted. To read the body,
    * use `request.clone()`. Keep it fast, and cache the keys that it looks up: no stream begins
    * before it has ended, because a 401 needs its status. Default: accepts only requests to
-   * `localhost`, `127.0.0.1` and `[::1]`, all as one user. The default refuses requests whose proxy
-   * headers name another machine as the sender.
+   * `localhost`, `127.0.0.1` and `[::1]`, all as one user. The default refuses requests whose
+   * headers or connection show another machine. It cannot detect every proxy on the same machine,
+   * so pass `authorize` behind a proxy.
    */
   readonly authorize?: (request: Request, env: Env) => Awaitable<Caller | null>;
   /**
