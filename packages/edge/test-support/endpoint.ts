@@ -100,3 +100,8 @@ export function asks(authorization?: string): Request {
   const headers = authorization === undefined ? {} : { authorization };
   return new Request('https://edge.test/', { headers });
 }
+
+/** Marks a request as Cloudflare does when it receives one, so that its headers count. */
+export function atCloudflare(request: Request): Request {
+  return Object.defineProperty(request, 'cf', { value: { colo: 'FRA' } });
+}

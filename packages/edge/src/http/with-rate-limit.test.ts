@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { AgentHandlerOptions, RateLimiter } from '../settings/handler-options.ts';
 import { bearerToken } from './bearer-token.ts';
-import { bindings, testEndpoint } from '../../test-support/endpoint.ts';
+import { atCloudflare, bindings, testEndpoint } from '../../test-support/endpoint.ts';
 
 /** Counts the requests of each key, as the platform's rate limiter does, and allows `most`. */
 function limiterOf(most: number): RateLimiter & { readonly keys: string[] } {
@@ -65,7 +65,11 @@ test('the endpoint rejects all requests while its rate limiter fails', async () 
 
 const token = 'the-token-of-ann-long-enough';
 
-function endpointOf(most: number, options: Partial<AgentHandlerOptions> = {}) {
+function endpointOf(
+  most: number,
+  options: Partial<AgentHandlerOptions> = {},
+  env: object = bindings,
+) {
   const limiter = limiterOf(most);
   const target = testEndpoint(
     ['Hello.'],
@@ -75,6 +79,7 @@ function endpointOf(most: number, options: Partial<AgentHandlerOptions> = {}) {
       rateLimit: () => limiter,
       ...(options as object),
     },
+    env,
   );
   const ask = async (
     authorization: string | undefined,
@@ -85,7 +90,8 @@ function endpointOf(most: number, options: Partial<AgentHandlerOptions> = {}) {
       ...(authorization !== undefined && { authorization }),
       ...(address !== undefined && { 'cf-connecting-ip': address }),
     };
-    const response = await target.fetch(`https://edge.test${path}`, { headers });
+    const request = new Request(`https://edge.test${path}`, { headers });
+    const response = await target.fetch(atCloudflare(request));
     return [response.status, response.headers.get('retry-after')];
   };
   return { keys: limiter.keys, ask, target };
@@ -126,9 +132,25 @@ test('a failed login without an address is counted, whatever address a forged he
     {},
     { 'x-forwarded-for': '198.51.100.1' },
     { 'x-real-ip': '198.51.100.2' },
+    { 'cf-connecting-ip': '198.51.100.3' },
   ])
     await target.fetch('https://edge.test/v1/models', { headers });
-  expect(keys).toEqual(['login:', 'login:', 'login:']);
+  expect(keys).toEqual(['login:', 'login:', 'login:', 'login:']);
+});
+
+test.for<readonly [string, (address: string) => object]>([
+  ['Node', (remoteAddress) => ({ incoming: { socket: { remoteAddress } } })],
+  ['Bun', (address) => ({ requestIP: () => ({ address }) })],
+  ['Deno', (hostname) => ({ remoteAddr: { hostname } })],
+])('in %s, a failed login counts for the address of the connection', async ([, envOf]) => {
+  const seen: string[] = [];
+  for (const address of ['203.0.113.9', '::ffff:203.0.113.9', '2001:db8:1:2::1']) {
+    const { keys, target } = endpointOf(9, {}, { ...bindings, ...envOf(address) });
+    const headers = { 'cf-connecting-ip': '198.51.100.3' };
+    await target.fetch('https://edge.test/v1/models', { headers });
+    seen.push(...keys);
+  }
+  expect(seen).toEqual(['login:203.0.113.9', 'login:203.0.113.9', 'login:2001:db8:1:2']);
 });
 
 test('a failed login gets 401 without a limiter, and requests to /healthz are not counted', async () => {

@@ -1,5 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
+import { connectedAddress } from './connected-address.ts';
 import type { RateLimiter, EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import type { Identify } from '../settings/endpoint-part.ts';
 
@@ -28,7 +29,7 @@ export function withRateLimit(
     } catch (error) {
       // Counted only after the login has failed, so that nobody can lock out users of an address.
       const isRefused = AgentError.is(error) && error.code === 'UNAUTHORIZED';
-      if (isRefused) await count(c, `login:${senderOf(c.req.raw)}`);
+      if (isRefused) await count(c, `login:${senderOf(c)}`);
       throw error;
     }
     await count(c, key);
@@ -43,11 +44,17 @@ export function keyOfUser(user: string): string {
 }
 
 /**
- * Returns the sender's address, which Cloudflare writes and a client cannot. Of an IPv6 address,
+ * Returns the sender's address, or an empty text if nobody tells it reliably. Of an IPv6 address,
  * returns the first half: one sender has all addresses that begin with it.
  */
-function senderOf({ headers }: Request): string {
-  const address = headers.get('cf-connecting-ip') ?? '';
+function senderOf({ env, req: { raw: request } }: Context<EdgeEnv>): string {
+  // Only Cloudflare sets `cf` and overwrites the header. Elsewhere a client can write the header.
+  const isAtCloudflare = (request as { readonly cf?: unknown }).cf !== undefined;
+  const sender = isAtCloudflare
+    ? request.headers.get('cf-connecting-ip')
+    : connectedAddress(env, request);
+  // Node writes the IPv4 addresses of an IPv6 socket with this prefix.
+  const address = sender?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = [], tail = []] = address.split('::').map((part) => part.split(':').filter(Boolean));
   const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');

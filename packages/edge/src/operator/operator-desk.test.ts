@@ -3,6 +3,7 @@ import { operator } from '@isoloop/core/several';
 import { expect, test } from 'vitest';
 import type { RateLimiter } from '../settings/handler-options.ts';
 import { boundEndpoint, places } from '../../test-support/both-bindings.ts';
+import { atCloudflare } from '../../test-support/endpoint.ts';
 import { codeOf } from '../../test-support/session-client.ts';
 import { operatorDesk } from './operator-desk.ts';
 
@@ -174,7 +175,8 @@ test('the limiter counts operators by name, and their failed logins by address, 
   const path = `/api/operator/${encodeURIComponent(target.user)}/${target.id}`;
   const enter = async (authorization: string): Promise<number> => {
     const headers = { authorization, 'cf-connecting-ip': '203.0.113.9' };
-    return (await target.fetch(path, { headers })).status;
+    const request = new Request(new URL(path, 'https://edge.test'), { headers });
+    return (await target.fetch(atCloudflare(request))).status;
   };
   // Wrong logins lock out neither operators nor users of the same address.
   expect([await enter('x'), await enter('broken'), await enter('x')]).toEqual([401, 401, 429]);

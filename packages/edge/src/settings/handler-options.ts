@@ -142,8 +142,10 @@ export interface AgentHandlerOptions<
   readonly limits?: Partial<EdgeLimits>;
   /**
    * Function that returns the rate limiter for the requests of each user (key: the user), and for
-   * failed logins of each address (key `login:<address>`). A user whose name begins with `login:`,
-   * `operator:` or `user:` has the key `user:<name>`. Default: the rate limit bound as
+   * failed logins of each address (key `login:<address>`). The address is the one that Cloudflare
+   * names. Elsewhere it is that of the connection, which is the same for all behind a proxy. If the
+   * host does not tell it, the key is `login:`. A user whose name begins with `login:`, `operator:`
+   * or `user:` has the key `user:<name>`. Default: the rate limit bound as
    * `RATE_LIMITER`, if any.
    */
   readonly rateLimit?: (env: Env) => RateLimiter | undefined;
