@@ -468,7 +468,7 @@ test('a run of /v1 ends when its client aborts, even without streaming', async (
     provider: 'p',
     modelId: 'm',
     features: { tools: true, media: [] },
-    // oxlint-disable-next-line require-yield
+    // oxlint-disable-next-line require-yield -- the model says nothing until it is aborted
     async *stream(_request, { signal }) {
       seen = signal;
       began();

@@ -56,8 +56,7 @@ export function useMovableSession<N extends string, Options = unknown>(
   const page = useMemo(() => {
     const tell = (place: N): void => latest.current?.(place);
     return new MovingPage({ sessions, sessionId, initial, look, onMove: tell });
-    // `initial` is the place before the first look.
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- only the first look uses the others
   }, [sessions, sessionId]);
   const state = useSyncExternalStore(
     page.subscribe,

@@ -16,8 +16,8 @@ interface OpenValue {
 type Expected = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma' | 'nothing';
 
 const space = /[ \t\n\r]+/y;
-/** Part of a string without escapes. JSON forbids control characters in strings. */
-// oxlint-disable-next-line no-control-regex
+/** Part of a string without escapes. */
+// oxlint-disable-next-line no-control-regex -- JSON forbids control characters in strings
 const plain = /[^"\\\u0000-\u001f]+/y;
 const escape = /\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/y;
 const startOfEscape = /\\(?:u[\da-fA-F]{0,3})?$/y;
