@@ -1,5 +1,6 @@
 import type { StoredSessions } from '@isoloop/core/host';
 import type { SendingQueue } from '../queue/sending-queue.ts';
+import { isEqual } from '../reading/is-equal.ts';
 import { isRefusal } from '../source/lost-connection.ts';
 import type { ChatConnection } from './chat-connection.ts';
 import type { ChatGate } from './chat-gate.ts';
@@ -37,7 +38,8 @@ export class ChatSessions {
     if (!this.#isListed || !connection.isOpen) return;
     try {
       const stored = await connection.link.sessions();
-      store.set({ sessions: await stored.list() });
+      const sessions = await stored.list();
+      if (!isEqual(sessions, store.state.sessions)) store.set({ sessions });
     } catch (error) {
       // Otherwise the list stays as it is. The next change loads it again.
       if (isRefusal(error)) store.set({ sessions: undefined });

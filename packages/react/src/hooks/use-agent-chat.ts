@@ -11,7 +11,15 @@ import {
   type OptionTable,
 } from '@isoloop/core/options';
 import { sessionIdNames, type QueuedMessage, type RequestOptions } from '@isoloop/core/host';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react';
 import type { AgentChat, AgentChatOptions } from '../conversation/agent-chat.ts';
 import type { AgentTimelineEvent } from '../reading/timeline-events.ts';
 import type { LatestHandlers } from '../conversation/chat-components.ts';
@@ -108,6 +116,7 @@ export interface AgentChatHelpers<M extends UIMessage = UIMessage> {
     readonly reason?: string | undefined;
     readonly options?: RequestOptions | undefined;
   }): Promise<void>;
+  /** Stays the same object until the conversation or the list changes. */
   readonly sessions: AgentSessions;
   /** The conversation, for `useAgentEvents`. */
   readonly conversation: AgentConversation;
@@ -184,6 +193,10 @@ export function useAgentChat<Source = unknown>(
     () => (isBusy ? [] : approvalsIn(chat.messages, decide)),
     [chat.messages, isBusy, decide],
   );
+  const sessions = useMemo(
+    () => ({ ...sessionActions(conversation, sessionId, open), current: sessionId, list, open }),
+    [conversation, sessionId, list, open],
+  );
   return {
     ...actions,
     id: sessionId,
@@ -194,7 +207,7 @@ export function useAgentChat<Source = unknown>(
     approvals,
     queued: state.queued,
     conversation: hasEntered ? conversation : noConversation,
-    sessions: { ...sessionActions(conversation, sessionId, open), current: sessionId, list, open },
+    sessions,
   } satisfies AgentChatHelpers as unknown as AgentChatHelpers<AgentUIMessage<Source>>;
 }
 
@@ -238,12 +251,15 @@ function useOpenedSession(defaultId: string) {
     openedSession && openedSession.defaultId === defaultId
       ? openedSession
       : { sessionId: defaultId, isNew: false };
-  const openSession = (newSessionId?: string): void =>
-    setOpened({
-      sessionId: newSessionId ?? crypto.randomUUID(),
-      isNew: newSessionId === undefined,
-      defaultId,
-    });
+  const openSession = useCallback(
+    (newSessionId?: string): void =>
+      setOpened({
+        sessionId: newSessionId ?? crypto.randomUUID(),
+        isNew: newSessionId === undefined,
+        defaultId,
+      }),
+    [defaultId],
+  );
   return { sessionId, isNew, open: openSession };
 }
 

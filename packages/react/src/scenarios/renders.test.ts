@@ -20,6 +20,7 @@ import { renderToString } from 'react-dom/server.browser';
 import { expect, onTestFinished, test } from 'vitest';
 import { ChatEndpoint } from '../../../web-worker/test-support/chat-endpoint.ts';
 import { beginning, delta, HeldSource } from '../../../web-worker/test-support/held-source.ts';
+import { mountChat } from '../../../web-worker/test-support/mounted-chat.ts';
 import { fakeClock } from '@test/clock/fake-clock.ts';
 
 interface Counts {
@@ -295,3 +296,37 @@ test.for([true, false])(
     expect(errors).toEqual([]);
   },
 );
+
+test('`sessions` and its methods stay the same while an answer arrives, and `open` also in another conversation', async () => {
+  const { chat, source, send } = await mounted();
+  const { sessions } = chat();
+  await send('go');
+  source.batch(...beginning('a'), delta('one'));
+  await inRealTime(() => chat().status === 'streaming');
+  source.end();
+  await inRealTime(() => chat().status === 'ready');
+  expect(chat().messages).toHaveLength(2);
+  expect(chat().sessions).toBe(sessions);
+  sessions.open('other');
+  await inRealTime(() => chat().id === 'other');
+  expect(chat().sessions).not.toBe(sessions);
+  expect(chat().sessions.current).toBe('other');
+  expect(chat().sessions.open).toBe(sessions.open);
+});
+
+test('`sessions` stays the same if its list is loaded again without a change', async () => {
+  const endpoint = new ChatEndpoint(['One.']);
+  const source = agentEndpoint('/api/chat', { fetch: endpoint.fetch });
+  const view = mountChat(source, { sessionId: crypto.randomUUID(), listSessions: true });
+  await expect.poll(() => view.chat()?.sessions.list).toHaveLength(1);
+  const { sessions } = view.chat();
+  const lists = (): number =>
+    endpoint.requests.filter((route) => route === 'GET /api/chats').length;
+  const count = lists();
+  await view.chat().sendMessage({ text: 'go' });
+  await expect.poll(lists).toBe(count + 1);
+  await expect.poll(() => view.chat().status).toBe('ready');
+  // Its request follows that for the list.
+  await view.chat().sessions.rename('c', 'One');
+  expect(view.chat().sessions).toBe(sessions);
+});
