@@ -74,6 +74,7 @@ export class Session {
     let leave = (): void => {};
     const whenLeft = new Promise<undefined>((resolve) => (leave = () => resolve(undefined)));
     leaveSignal.addEventListener('abort', leave);
+    if (leaveSignal.aborted) leave();
     const resumedRun = this.#request({
       body: { type: 'task', task: { type: 'resume', asker } },
       controller,
@@ -141,11 +142,10 @@ export class Session {
   ): Promise<AgentResult | undefined> | undefined {
     const requestId = this.#feed.activeRun?.requestId;
     if (requestId === undefined) return undefined;
-    const stop = (): void => this.#host.stop(requestId);
-    onAbort(signal, stop);
+    const removeListener = onAbort(signal, () => this.#host.stop(requestId));
     const result = this.#feed.join(reader, leaveSignal);
     this.#host.onReader?.();
-    return result.finally(() => signal.removeEventListener('abort', stop));
+    return result.finally(removeListener);
   }
 }
 
