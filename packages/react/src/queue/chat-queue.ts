@@ -22,11 +22,10 @@ export interface ChatQueueOptions {
 export class ChatQueue {
   readonly #options: ChatQueueOptions;
   readonly #heldMessages: HeldMessages;
-  /**
-   * Ids of the messages that this page shows, and sends when it can. Before the history, it does
-   * not know whose the others are.
-   */
-  readonly #ownIds: Set<string> = new Set();
+  /** Ids of the messages that this page shows. Before the history, it does not know the others. */
+  readonly #shownIds: Set<string> = new Set();
+  /** Ids of the messages that this page sends when it is their turn. */
+  readonly #sendingIds: Set<string> = new Set();
 
   constructor(options: ChatQueueOptions) {
     this.#options = options;
@@ -34,13 +33,14 @@ export class ChatQueue {
   }
 
   list(): readonly QueuedMessage[] {
-    const messages = this.#heldMessages.list().filter(({ id }) => this.#ownIds.has(id));
+    const messages = this.#heldMessages.list().filter(({ id }) => this.#shownIds.has(id));
     return messages.map((message) => ({ id: message.id, message, state: 'waiting' }));
   }
 
   /** Keeps and shows a message that `send()` sends later. */
   hold(message: UIMessage): void {
-    this.#ownIds.add(message.id);
+    this.#shownIds.add(message.id);
+    this.#sendingIds.add(message.id);
     this.#heldMessages.add(message);
     this.#options.onChange();
   }
@@ -60,9 +60,15 @@ export class ChatQueue {
   /** Shows the queue, and sends the messages in it that an earlier page or another tab has left. */
   take(): void {
     for (const { id } of this.#heldMessages.list()) {
-      if (this.#ownIds.has(id)) continue;
-      this.#ownIds.add(id);
-      this.#options.whenAnswered(() => this.#sendLeft(id)).catch(this.#options.onFailure);
+      if (this.#sendingIds.has(id)) continue;
+      this.#shownIds.add(id);
+      this.#sendingIds.add(id);
+      const sending = this.#options.whenAnswered(() => this.#sendLeft(id));
+      sending.catch((error: Error) => {
+        // The next time when the page takes the queue, it tries again.
+        this.#sendingIds.delete(id);
+        this.#options.onFailure(error);
+      });
     }
     this.#options.onChange();
   }

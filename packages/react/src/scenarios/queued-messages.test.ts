@@ -252,3 +252,26 @@ test('if a page cannot tell whether the agent has a message of an earlier page, 
   expect(stored.list()).toHaveLength(1);
   stored.clear();
 });
+
+test('if a page could not tell whether the agent has a message of an earlier page, it tries again after the next load', async () => {
+  const source = new HeldSource();
+  const failure = new TypeError('Failed to fetch');
+  let failing = 2;
+  // The first history shows the chat. The second one is read before the message is sent.
+  Object.defineProperty(source, 'failure', {
+    get: () => (source.reads === failing ? failure : undefined),
+  });
+  const { storage, key } = source.link().queuePlace;
+  const stored = new HeldMessages(heldPlace(storage, key));
+  stored.add(textMessage('left', 'later'));
+  const view = mountChat(source, { sessionId: crypto.randomUUID() });
+  await expect.poll(() => view.chat()?.error).toBe(failure);
+  expect(queuedIn(view)).toEqual([['later', 'waiting']]);
+  failing = 0;
+  source.look();
+  await expect.poll(() => source.requests).toHaveLength(1);
+  source.end();
+  await ready(view);
+  expect(linesOf(view)).toEqual(['user: later']);
+  expect(stored.list()).toEqual([]);
+});
