@@ -133,7 +133,7 @@ test('if retry() repeats the model request, the check gets only the new reply', 
 test('a check that fails ends the call, and a check that waits does not block an interrupt', async () => {
   const failing = setUp(['one'], () => Promise.reject(new Error('down')));
   expect(await failing.agent.call('go', { throwOnError: false })).toMatchObject({
-    error: { message: 'down' },
+    error: { message: 'wrapReply() of "checkAnswers" failed: down' },
     usage: { inputTokens: 10 },
   });
   const { agent } = setUp(['one'], () => (agent.interrupt(), new Promise<never>(() => {})));

@@ -508,7 +508,7 @@ test('an error of `parse` or `check` fails the call, and the tokens of the reply
     const failed = await agent.call('go', { throwOnError: false });
     expect(failed).toMatchObject({
       reason: 'error',
-      error: { message: 'down' },
+      error: { message: 'wrapReply() of "textToolCalls" failed: down' },
       usage: { inputTokens: 10 },
     });
   }

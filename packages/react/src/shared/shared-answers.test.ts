@@ -132,16 +132,22 @@ test('a tab that opens during an answer shows it from its start, and the endpoin
 });
 
 test('after a lost connection, one tab reads the answer on for all of them', async () => {
-  let end = (): void => {};
-  const wait = new Promise<void>((resolve) => (end = resolve));
-  const endpoint = endpointOf('ann', [[{ text: 'Wait. ' }, { wait, text: 'Done.' }]]);
+  let [goOn, end] = [(): void => {}, (): void => {}];
+  const dropped = new Promise<void>((resolve) => (goOn = resolve));
+  const allFollow = new Promise<void>((resolve) => (end = resolve));
+  const endpoint = endpointOf('ann', [
+    [{ text: 'Wait. ' }, { wait: dropped, text: 'More. ' }, { wait: allFollow, text: 'Done.' }],
+  ]);
   const views = await openTabs(endpoint, { count: 4 });
   void views[0]!.chat().sendMessage({ text: 'go' });
   await allShow(views, ['user: go', 'assistant: Wait. ']);
   endpoint.dropClients('network error');
   await expect.poll(() => endpoint.readers).toBe(1);
+  goOn();
+  // A tab that gets the lock of a reader before its answer may ask once more.
+  await allShow(views, ['user: go', 'assistant: Wait. More. ']);
   end();
-  await allShow(views, ['user: go', 'assistant: Wait. Done.']);
+  await allShow(views, ['user: go', 'assistant: Wait. More. Done.']);
   for (const view of views) await ready(view);
   expect(endpoint.requests.filter((request) => request.endsWith('/stream'))).toHaveLength(4 + 1);
 });
