@@ -1,4 +1,5 @@
 import { AgentError } from '@isoloop/core';
+import { onAbort } from '@isoloop/core/wait';
 
 /** Where the parts of a replay wait until the reader goes on. */
 interface StepGate {
@@ -25,7 +26,7 @@ export function stepGate(signal: AbortSignal, onChange: (waits: boolean) => void
       await new Promise<void>((resolve, reject) => {
         resolvers.push(resolve);
         onChange(true);
-        signal.addEventListener('abort', () => reject(new AgentError('ABORTED', 'Closed.')));
+        onAbort(signal, () => reject(new AgentError('ABORTED', 'Closed.')));
       });
     },
     next,
