@@ -82,17 +82,10 @@ export class EchoSigner {
  */
 const shape = /^([\w-]+)\.([\w-]{42}[AEIMQUYcgkosw048])$/;
 
-/** Keys by secret. A process has one or two secrets. */
-const keys: Map<string, CryptoKey> = new Map();
-
-async function keyOf(secret: string): Promise<CryptoKey> {
-  const cachedKey = keys.get(secret);
-  if (cachedKey) return cachedKey;
+/** Imports a secret at each use: a cache would keep the secrets of all tenants in memory. */
+function keyOf(secret: string): Promise<CryptoKey> {
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const uses: string[] = ['sign', 'verify'];
-  const key = await crypto.subtle.importKey('raw', toUtf8(secret), algorithm, false, uses);
-  keys.set(secret, key);
-  return key;
+  return crypto.subtle.importKey('raw', toUtf8(secret), algorithm, false, ['sign', 'verify']);
 }
 
 function toUtf8(text: string): Uint8Array {
