@@ -13,6 +13,8 @@ export class HeldSource implements LinkedAgent {
   failure: Error | undefined;
   /** Makes the chat look for changes of other pages. */
   look = (): void => {};
+  /** Stops the answer. Resolves to whether its stream then ends by itself. */
+  stop: AgentLink['stop'] = async () => false;
   /** Number of times that a chat has read the history. */
   reads = 0;
   readonly #key: string = crypto.randomUUID();
@@ -41,7 +43,7 @@ export class HeldSource implements LinkedAgent {
       watch: (listener) => {
         this.look = listener;
       },
-      stop: async () => false,
+      stop: (signal) => this.stop(signal),
       close: () => {},
     };
   }

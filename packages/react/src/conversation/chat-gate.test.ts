@@ -61,3 +61,20 @@ test('a job that fails rejects for its caller, and lets requests pass', async ()
   await passing;
   expect(passed).toEqual(['after']);
 });
+
+test('a decision waits for a job, but not while an answer is being read', async () => {
+  const { chat, gate } = createGate();
+  gate.open(Promise.resolve());
+  const job = held();
+  void gate.hold(job.promise);
+  const passed: string[] = [];
+  const deciding = gate.whenReleased().then(() => void passed.push('at rest'));
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(passed).toEqual([]);
+  chat.isBusy = true;
+  await gate.whenReleased();
+  chat.isBusy = false;
+  job.end();
+  await deciding;
+  expect(passed).toEqual(['at rest']);
+});

@@ -44,6 +44,15 @@ export class ChatGate {
     while (this.#chat.isBusy) await this.#chat.whenIdle;
   }
 
+  /**
+   * Resolves when a tool call may change. The history is then loaded, and all jobs have ended. If
+   * an answer is being read, waits for no job, because a tool may wait for the decision.
+   */
+  async whenReleased(): Promise<void> {
+    await this.#whenLoaded;
+    while (this.#jobs.size && !this.#chat.isBusy) await Promise.all(this.#jobs);
+  }
+
   /** Resolves when the history is loaded, the chat reads no answer, and all jobs have ended. */
   async whenFree(): Promise<void> {
     await this.#whenLoaded;

@@ -1,7 +1,7 @@
 import type { RequestOptions } from '@isoloop/core/host';
 import type { AgentChat } from '../conversation/agent-chat.ts';
 import { withResponse, type ApprovalResponse } from '../reading/agent-approvals.ts';
-import { withOutput } from '../reading/call-parts.ts';
+import { withOutput, type ChangeCall } from '../reading/call-parts.ts';
 import type { AgentChatHelpers } from './use-agent-chat.ts';
 
 /** Methods of the hook that belong to the conversation, and so stay the same in each render. */
@@ -30,6 +30,12 @@ export function chatActions(conversation: AgentChat): ChatActions {
   const send = (act: () => Promise<void>): Promise<void> =>
     conversation.attempt(() => queue.send(act));
   const resumeStream = (): Promise<void> => send(() => loading.resume());
+  const changeCall = (change: ChangeCall, options?: RequestOptions): Promise<void> =>
+    conversation.attempt(async () => {
+      // A stop would end the turn that the decision begins.
+      await gate.whenReleased();
+      chat.changeCall(change, options);
+    });
   return {
     sendMessage(input, options) {
       // The page may reset its form before the message is sent, which empties the list.
@@ -53,14 +59,8 @@ export function chatActions(conversation: AgentChat): ChatActions {
     setMessages: (update) =>
       chat.setMessages(typeof update === 'function' ? update([...chat.state.messages]) : update),
     addToolOutput: ({ options, ...output }) =>
-      conversation.attempt(async () => {
-        await gate.whenLoaded;
-        chat.changeCall((part) => withOutput(part, output), options);
-      }),
+      changeCall((part) => withOutput(part, output), options),
     addToolApprovalResponse: ({ options, ...response }) =>
-      conversation.attempt(async () => {
-        await gate.whenLoaded;
-        chat.changeCall((part) => withResponse(part, response), options);
-      }),
+      changeCall((part) => withResponse(part, response), options),
   };
 }

@@ -74,6 +74,73 @@ test('a decision that is made while an answer arrives is sent at its end', async
   expect(source.requests).toHaveLength(2);
 });
 
+test('a decision that is made during a stop is sent after it', async () => {
+  const chat = await opened();
+  const { source, view } = chat;
+  let endStop = (): void => {};
+  source.stop = () => new Promise((resolve) => (endStop = () => resolve(true)));
+  const stopping = view.chat().stop();
+  const deciding = view.chat().approvals[0]!.approve();
+  // Lets everything run that does not wait for the stop.
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(source.requests).toEqual([]);
+  endStop();
+  await Promise.all([stopping, deciding]);
+  await expect
+    .poll(() => source.requests.map(statesOf))
+    .toEqual([['approval-responded', 'approval-requested']]);
+  await answer(chat, 'c1');
+  expect(linesOf(view)[1]).toBe('assistant: pay output-available paid | pay approval-requested');
+});
+
+test.for(['onFinish', 'stop'] as const)(
+  'a decision that is made before a waiting message is sent reaches the agent with it or before it: %s',
+  async (moment) => {
+    const source = new HeldSource();
+    let deciding: unknown;
+    const decide = (): void => {
+      const id = 'approval-c1';
+      deciding = view.chat().addToolApprovalResponse({ id, approved: true });
+    };
+    const sessionId = crypto.randomUUID();
+    const onFinish = moment === 'onFinish' ? decide : (): void => {};
+    const view = mountChat(source, { sessionId, onFinish });
+    await expect.poll(() => view.chat()?.status).toBe('ready');
+    void view.chat().sendMessage({ text: 'go' });
+    await expect.poll(() => source.requests).toHaveLength(1);
+    const sending = view.chat().sendMessage({ text: 'next' });
+    await expect.poll(() => view.chat().queued).toHaveLength(1);
+    let endStop = (): void => {};
+    source.stop = () => new Promise((resolve) => (endStop = () => resolve(true)));
+    const stopping = moment === 'stop' && view.chat().stop();
+    source.batch(
+      { type: 'start', messageId: 'a' },
+      { type: 'start-step' },
+      { type: 'tool-input-available', toolCallId: 'c1', toolName: 'pay', input: {} },
+      { type: 'tool-approval-request', toolCallId: 'c1', approvalId: 'approval-c1' },
+    );
+    source.end();
+    if (moment === 'stop') {
+      await expect.poll(() => view.chat().approvals).toHaveLength(1);
+      decide();
+      endStop();
+    }
+    await expect.poll(() => source.requests).toHaveLength(2);
+    const answered = source.requests[1]!.messages.find(({ id }) => id === 'a');
+    expect(answered?.parts.at(-1)).toMatchObject({ state: 'approval-responded' });
+    source.batch({ type: 'start', messageId: 'a' });
+    source.batch({ type: 'tool-output-available', toolCallId: 'c1', output: 'paid' });
+    source.end();
+    if (source.requests[1]!.messages.at(-1)!.role === 'assistant') {
+      await expect.poll(() => source.requests).toHaveLength(3);
+      source.batch({ type: 'start', messageId: 'b' });
+      source.end();
+    }
+    await Promise.all([stopping, deciding, sending]);
+    expect(source.requests.at(-1)!.messages.at(-1)).toMatchObject({ parts: [{ text: 'next' }] });
+  },
+);
+
 test('the agent of an endpoint answers decisions that are made at once without an error', async () => {
   const toolCalls = ['one', 'two'].map((id) => ({ id, name: 'send' }));
   const { fetch } = new ChatEndpoint([{ toolCalls }, 'Done.']);
