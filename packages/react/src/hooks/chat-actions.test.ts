@@ -195,6 +195,21 @@ test('setMessages() takes messages or a function, and the next request sends the
   expect(source.requests[0]!.messages.map(({ id }) => id).slice(0, 2)).toEqual(['1', '2']);
 });
 
+test('setMessages() throws what its function throws, and changes neither messages nor `error`', async () => {
+  const source = new HeldSource();
+  source.failure = new Error('Down.');
+  const view = mountChat(source, { sessionId: crypto.randomUUID() }, { strict: false });
+  await expect.poll(() => view.chat()?.error?.message).toBe('Down.');
+  view.chat().setMessages([{ id: '1', role: 'user', parts: [{ type: 'text', text: 'x' }] }]);
+  await expect.poll(() => linesOf(view)).toEqual(['user: x']);
+  const change = (): never => {
+    throw new Error('No such message.');
+  };
+  expect(() => view.chat().setMessages(change)).toThrow('No such message.');
+  expect(linesOf(view)).toEqual(['user: x']);
+  expect(view.chat().error?.message).toBe('Down.');
+});
+
 test('handlers get tool calls, data and the end of the answer; the latest ones are called', async () => {
   const source = new HeldSource();
   const seen: unknown[] = [];

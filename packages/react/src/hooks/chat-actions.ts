@@ -23,7 +23,10 @@ export interface ChatActions extends Pick<
   ): Promise<void>;
 }
 
-/** Returns the methods. Their failures become `error` of the hook. */
+/**
+ * Returns the methods. Their failures become `error` of the hook, except those of `setMessages`: it
+ * makes no request, so the caller gets what it throws.
+ */
 export function chatActions(conversation: AgentChat): ChatActions {
   const { chat, gate, loading, queue } = conversation;
   /** Makes a request when it is the turn of this one. */

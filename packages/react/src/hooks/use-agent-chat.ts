@@ -102,7 +102,7 @@ export interface AgentChatHelpers<M extends UIMessage = UIMessage> {
   /** Loads the history, and reads a running or interrupted answer to its end. */
   resumeStream(): Promise<void>;
   clearError(): void;
-  /** Changes the messages on this page only. */
+  /** Changes the messages on this page only. Throws what the function throws. */
   setMessages(messages: M[] | ((messages: M[]) => M[])): void;
   /** Gives the result of a tool call to the agent, with the next message that is sent. */
   addToolOutput<Tool extends keyof ToolsOf<M> & string>(
