@@ -500,15 +500,16 @@ test('textToolCalls() rejects invalid options', () => {
 });
 
 test('an error of `parse` or `check` fails the call, and the tokens of the reply are counted', async () => {
-  for (const protocol of [
-    { check: () => Promise.reject(new Error('down')) },
-    { parse: () => Promise.reject(new Error('down')) },
-  ]) {
+  const fails = (): Promise<never> => Promise.reject(new Error('down'));
+  for (const [protocol, message] of [
+    [{ check: fails }, 'wrapReply() of "textToolCalls" failed: down'],
+    [{ parse: fails }, 'down'],
+  ] as const) {
     const { agent } = setUp(['one'], { protocol });
     const failed = await agent.call('go', { throwOnError: false });
     expect(failed).toMatchObject({
       reason: 'error',
-      error: { message: 'wrapReply() of "textToolCalls" failed: down' },
+      error: { message },
       usage: { inputTokens: 10 },
     });
   }

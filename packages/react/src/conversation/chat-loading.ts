@@ -163,7 +163,7 @@ export class ChatLoading {
         messages = await link.history(messages);
       }
       if (this.isLost && !answer) this.#checkSent(messages);
-      chat.setMessages(answer ? upToQuestion(messages) : messages);
+      chat.showHistory(answer ? upToQuestion(messages) : messages);
       // An earlier page of another person may have left messages. The history tells this.
       for (const listener of this.#loadListeners) listener();
       if (!answer) return undefined;

@@ -9,9 +9,16 @@ import type { AgentLink, AnswerBatches, AnswerRequest, RequestOptions } from '@i
 import { toUserMessage, type MessageInput } from '../queue/message-input.ts';
 import { isDecided, isRefusedDecision, withOpenApprovals } from '../reading/agent-approvals.ts';
 import { AnswerReader } from '../reading/answer-reader.ts';
-import { withChangedCall, type ChangeCall } from '../reading/call-parts.ts';
+import { isOpen, withChangedCall, type CallPart, type ChangeCall } from '../reading/call-parts.ts';
 import { endOpenCalls } from '../reading/end-open-calls.ts';
-import { keepEqual, withEarlierCall, withMessage, withRefusal } from '../reading/shown-messages.ts';
+import {
+  hasCall,
+  keepEqual,
+  withCalls,
+  withEarlierCall,
+  withMessage,
+  withRefusal,
+} from '../reading/shown-messages.ts';
 import { isLost } from '../source/lost-connection.ts';
 import type { ChatStore } from './chat-store.ts';
 
@@ -73,6 +80,8 @@ export class Chat {
    * tries in vain to resume its answer.
    */
   #failedTrigger: ChatRequest['trigger'] | undefined;
+  /** Tool calls that the page has decided or given a result, and that no request has had yet. */
+  #unsentCalls: readonly CallPart[] = [];
   /** Number of stops. A message whose files are still being read is not sent after a stop. */
   #stops = 0;
 
@@ -106,7 +115,13 @@ export class Chat {
 
   /** Replaces the messages. Messages and parts that are equal stay the same objects. */
   setMessages(messages: readonly UIMessage[]): void {
-    this.#store.setChat({ messages: keepEqual(messages, this.state.messages) });
+    this.#unsentCalls = this.#unsentCalls.filter((call) => hasCall(messages, call));
+    this.#replaceMessages(messages);
+  }
+
+  /** Shows the history of the agent, with the decisions and results that it has not got yet. */
+  showHistory(history: readonly UIMessage[]): void {
+    this.#replaceMessages(withCalls(history, this.#unsentCalls));
   }
 
   async sendMessage(input?: MessageInput, options: RequestOptions = {}): Promise<void> {
@@ -145,9 +160,10 @@ export class Chat {
     return this.#request({ trigger: 'resume-stream', open });
   }
 
-  /** Drops messages whose files are still being read. */
+  /** Drops messages whose files are still being read, and decisions that still wait. */
   dropUnsent(): void {
     this.#stops += 1;
+    this.#dropDecisions();
   }
 
   /**
@@ -171,9 +187,17 @@ export class Chat {
    */
   changeCall(change: ChangeCall, options?: RequestOptions): void {
     const { messages } = this.state;
-    const nextMessages = messages.map((message) => withChangedCall(message, change));
+    const changedCalls: CallPart[] = [];
+    const nextMessages = messages.map((message) =>
+      withChangedCall(message, (part) => {
+        const changedCall = change(part) as CallPart | undefined;
+        if (changedCall) changedCalls.push(changedCall);
+        return changedCall;
+      }),
+    );
     const changedMessage = nextMessages.find((message, index) => message !== messages[index]);
     if (!changedMessage) return;
+    this.#unsentCalls = [...this.#unsentCalls, ...changedCalls];
     this.#store.setChat({ messages: nextMessages });
     if (this.#reader) this.#reader.message = withChangedCall(this.#reader.message, change);
     // At the end of an answer, the chat looks by itself for what to send.
@@ -194,11 +218,17 @@ export class Chat {
     let messageId = firstId;
     for (let isComplete = true; isComplete;) {
       const stops = this.#stops;
+      while (this.#controller && !this.isBusy) await this.whenIdle;
+      const { whenIdle } = this;
       const { messages } = this.state;
+      // The agent may have refused to load.
+      if (!messages.length) return;
       const { components } = this.#store;
       // Waits in any case. So decisions that are made at once go in the request for the first one.
       const isReady = await (hasApprovalResponse({ messages }) || components.wantSent(messages));
       if (!isReady || this.isBusy || stops !== this.#stops) return;
+      // A load since then may have changed the messages.
+      if (whenIdle !== this.whenIdle) continue;
       isComplete = await this.#readAnswer({ trigger: 'submit-message', messageId, headers, body });
       messageId = this.state.messages.at(-1)?.id;
     }
@@ -231,10 +261,13 @@ export class Chat {
     } catch (thrown) {
       if (!signal.aborted && (thrown as Error).name !== 'AbortError') error = thrown as Error;
     }
+    if (error || signal.aborted || this.#reader?.isAborted) this.#dropDecisions();
     if (error) this.#fail(error, request.trigger);
     else this.#failedTrigger = undefined;
     if (this.#reader?.isAborted) this.#endOpenCalls();
-    this.#store.setChat({ status: error ? 'error' : 'ready', error });
+    // A resumed stream repeats the calls as the agent has them.
+    const messages = withCalls(this.state.messages, this.#unsentCalls);
+    this.#store.setChat({ status: error ? 'error' : 'ready', error, messages });
     return this.#finish(error, signal);
   }
 
@@ -246,6 +279,7 @@ export class Chat {
 
   async #send(request: SendRequest, signal: AbortSignal): Promise<AnswerBatches> {
     const { messages } = this.state;
+    this.#unsentCalls = [];
     const askedMessage = messages.find(({ id }) => id === request.messageId) ?? messages.at(-1);
     const continues = request.trigger === 'submit-message' && askedMessage?.role === 'assistant';
     this.#expect(continues ? askedMessage : undefined);
@@ -260,7 +294,7 @@ export class Chat {
 
   async #reload(): Promise<void> {
     const history = this.#agent.history();
-    this.setMessages(await history.catch(() => this.state.messages));
+    this.showHistory(await history.catch(() => this.state.messages));
   }
 
   /** `message`: the answer that is continued. Default: a new one. */
@@ -294,6 +328,15 @@ export class Chat {
     } finally {
       if (reader.message !== firstMessage) this.#show(reader.message, status);
     }
+  }
+
+  /** Lets the next load open the decided calls again. Results stay for the next message. */
+  #dropDecisions(): void {
+    this.#unsentCalls = this.#unsentCalls.filter((call) => !isOpen(call));
+  }
+
+  #replaceMessages(messages: readonly UIMessage[]): void {
+    this.#store.setChat({ messages: keepEqual(messages, this.state.messages) });
   }
 
   #show(message: UIMessage, status: ChatStatus): void {

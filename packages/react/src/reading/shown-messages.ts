@@ -6,7 +6,7 @@ import {
   type UIMessagePart,
 } from '@isoloop/core/stream';
 import { AnswerReader } from './answer-reader.ts';
-import { isOpen } from './call-parts.ts';
+import { isOpen, withChangedCall, type CallPart } from './call-parts.ts';
 import { isEqual } from './is-equal.ts';
 
 /** The messages of a conversation, as a page shows them. No function changes its arguments. */
@@ -37,6 +37,31 @@ function keepEqualParts(message: UIMessage, shown: UIMessage | undefined): UIMes
 export function withMessage(messages: Messages, message: UIMessage): Messages {
   const index = messages.findLastIndex(({ id }) => id === message.id);
   return index < 0 ? [...messages, message] : messages.with(index, message);
+}
+
+/** Returns whether the messages have a tool call, in its state. */
+export function hasCall(messages: Messages, { toolCallId, state }: CallPart): boolean {
+  return messages.some(({ parts }) =>
+    parts.some(
+      (part) => isToolUIPart(part) && part.toolCallId === toolCallId && part.state === state,
+    ),
+  );
+}
+
+/** Returns the messages with these decisions and results, for calls that still wait for them. */
+export function withCalls(messages: Messages, calls: readonly CallPart[]): Messages {
+  if (!calls.length) return messages;
+  return messages.map((message) =>
+    withChangedCall(message, (part) =>
+      calls.findLast((call) => call.toolCallId === part.toolCallId && isNext(call, part)),
+    ),
+  );
+}
+
+/** A new approval request needs a decision of its own. */
+function isNext(call: CallPart, earlier: CallPart): boolean {
+  if (!isOpen(call)) return isOpen(earlier);
+  return earlier.state === 'approval-requested' && earlier.approval.id === call.approval?.id;
 }
 
 /**

@@ -141,6 +141,23 @@ test.for(['onFinish', 'stop'] as const)(
   },
 );
 
+test('the result of a tool of the page stays, and goes with the next message, if the page loads meanwhile', async () => {
+  const { source, view } = await opened();
+  const { reads } = source;
+  await view.chat().addToolOutput({ tool: 'pay', toolCallId: 'c1', output: 'paid' } as never);
+  source.look();
+  await expect.poll(() => source.reads).toBe(reads + 1);
+  void view.chat().sendMessage({ text: 'next' });
+  await expect.poll(() => source.requests).toHaveLength(1);
+  const { messages } = source.requests[0]!;
+  expect(statesOf({ ...source.requests[0]!, messages: messages.slice(0, -1) })).toEqual([
+    'output-available',
+    'approval-requested',
+  ]);
+  source.end();
+  await expect.poll(() => view.chat().status).toBe('ready');
+});
+
 test('the agent of an endpoint answers decisions that are made at once without an error', async () => {
   const toolCalls = ['one', 'two'].map((id) => ({ id, name: 'send' }));
   const { fetch } = new ChatEndpoint([{ toolCalls }, 'Done.']);
