@@ -39,6 +39,12 @@ export class IdentityRecord {
     return true;
   }
 
+  /** Deletes the identity of a session whose first turn was refused. */
+  remove(): void {
+    this.#storage.kv.delete('identity');
+    this.forget();
+  }
+
   /** Reads the identity again at its next use. Call this when the object's data is deleted. */
   forget(): void {
     this.#identity = undefined;

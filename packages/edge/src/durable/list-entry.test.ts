@@ -70,6 +70,63 @@ test('the session list is updated when a session begins, when it gets its title,
   });
 });
 
+test('a first turn whose alarm cannot be set leaves no session behind, and a second try begins one', async () => {
+  await runInDurableObject(stub(), async (_, { storage }) => {
+    const told: SessionCommand[] = [];
+    const settings: HandlerSettings = {
+      models: ['m'],
+      limits: defaultLimits,
+      sessions: defaultSessions,
+      authorize: () => null,
+      agent: ({ memory, sessionId }) =>
+        new ReActAgent({
+          name: 'assistant',
+          memory,
+          sessionId,
+          model: new ScriptedModel(['Hello.']),
+        }),
+    };
+    const host = new ObjectHost(failingOnce(storage, 'setAlarm'), listNamespace(told), settings);
+    const turn = {
+      request: { kind: 'message', message: userMessage('Hi') },
+      model: 'm',
+      messageId: 'a',
+      requestId: 'r',
+    } as const;
+    const command = { type: 'turn', turn, format: { kind: 'ui', events: false } } as const;
+    const request = { user: 'ann', sessionId: 's', requestId: 'r', command };
+    await expect(host.turn(request, command)).rejects.toThrow('setAlarm failed');
+    await host.alarm();
+    expect([told, storage.kv.get('identity'), await host.messages(request)]).toEqual([
+      [],
+      undefined,
+      [],
+    ]);
+    expect(await (await host.turn(request, command)).text()).toContain('[DONE]');
+    await expect.poll(() => told.length).toBeGreaterThan(0);
+    expect(storage.kv.get('identity')).toMatchObject({ user: 'ann', sessionId: 's' });
+    await host.alarm();
+  });
+});
+
+/** Returns a storage whose method `name` rejects at its first call. */
+function failingOnce(
+  storage: DurableObjectStorage,
+  name: 'setAlarm' | 'deleteAlarm',
+): DurableObjectStorage {
+  let hasFailed = false;
+  return new Proxy(storage, {
+    get(target, key) {
+      if (key === name && !hasFailed) {
+        hasFailed = true;
+        return () => Promise.reject(new Error(`${name} failed`));
+      }
+      const value: unknown = Reflect.get(target, key);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
 function entryOf(env: object, memory: InMemoryMemory): ListEntry {
   const identity = { user: 'ann', sessionId: 's', createdAt: 1 };
   return new ListEntry({ env, identity, record: { title: undefined }, memory, changedAt: () => 2 });

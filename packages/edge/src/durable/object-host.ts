@@ -59,13 +59,19 @@ export class ObjectHost implements CommandHandler {
     const addsOnly = await onlyAdds(turnRequest, memory);
     // The session may have been deleted while it was opened.
     if (this.#deletion || this.#session?.turns !== turns) return this.turn(request, command);
+    let isFirst = false;
     return turns.answer(command, {
       addsOnly,
       onAdd: async (isWaiting) => {
-        if (this.#record.begin(identity)) entry.update();
+        isFirst = this.#record.begin(identity);
         // The turn before a waiting turn has set the alarm.
         if (!isWaiting)
           await this.#storage.setAlarm(Date.now() + this.#settings.sessions.heartbeatMs);
+        if (isFirst) entry.update();
+      },
+      // Without a turn and an alarm, the session would stay and never expire.
+      onEmptied: () => {
+        if (isFirst) this.#record.remove();
       },
     });
   }

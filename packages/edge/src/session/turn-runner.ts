@@ -31,6 +31,8 @@ export interface AnswerOptions {
   readonly addsOnly?: boolean;
   /** Called when the turn is in the queue. `isWaiting`: whether other turns are before it. */
   readonly onAdd?: (isWaiting: boolean) => Promise<void>;
+  /** Called if `onAdd` rejects and the queue is then empty. */
+  readonly onEmptied?: () => void;
 }
 
 /**
@@ -76,7 +78,7 @@ export class TurnRunner {
    */
   async answer(
     { turn, format, inBackground = false }: Command<'turn'>,
-    { addsOnly = false, onAdd }: AnswerOptions = {},
+    { addsOnly = false, onAdd, onEmptied }: AnswerOptions = {},
   ): Promise<Response> {
     const { queue } = this.#options;
     const settings = this.#options.settings();
@@ -91,7 +93,9 @@ export class TurnRunner {
     const awaitedTurn = isWaiting && inBackground ? undefined : this.#liveTurnOf(id);
     await onAdd?.(isWaiting).catch((error: unknown) => {
       // The client learns that its turn is refused, so the turn must not run later.
-      if (this.#drop(id, error)) throw error;
+      if (!this.#drop(id, error)) return;
+      if (!queue.first()) onEmptied?.();
+      throw error;
     });
     this.#runQueue();
     if (!awaitedTurn) return queuedResponse();
