@@ -149,7 +149,7 @@ export function filesOf(name: TestProjectName): { include: string[]; exclude: st
   return { include: [...include], exclude: [...exclude, ...(isRest ? quickFiles(name) : [])] };
 }
 
-/** Returns the files that `npm test` runs in a project. Throws if a name in a pattern has no file. */
+/** Returns the files that `npm test` runs in a project. Throws for a name without a file. */
 export function quickFiles(name: TestProjectName): readonly string[] {
   const { quick = [], costly = [], exclude = [] } = projects[name];
   const names = [...quick, ...costly].flatMap(namesIn);

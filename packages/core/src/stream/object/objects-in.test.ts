@@ -40,7 +40,7 @@ test.each([
   await expect(whole).rejects.toMatchObject({ code: 'MODEL_SERVER' });
 });
 
-test('an object whose failure is incomplete is no valid object', async () => {
+test('an object whose failure is incomplete is not a valid object', async () => {
   expect(await read([object])).toEqual({ city: 'Rome' });
   await expect(read([object + failure.slice(0, 9)])).rejects.toMatchObject(lost);
   await expect(read([object + failure])).rejects.toMatchObject({ code: 'MODEL_SERVER' });
