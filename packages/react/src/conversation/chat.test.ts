@@ -213,6 +213,21 @@ test('a resumed answer keeps a result that the agent lacks', async () => {
   await resuming;
 });
 
+test('a load keeps a result whose request did not reach the agent', async () => {
+  const link = new HeldSource().link();
+  const send = (): Promise<never> => Promise.reject(new TypeError('Failed to fetch'));
+  const chat = new Chat({ ...link, send }, new ChatStore(true));
+  chat.setMessages([waitingAnswer]);
+  addResult(chat);
+  await chat.sendMessage();
+  expect(chat.state.status).toBe('error');
+  await chat.resume(async () => {
+    chat.showHistory([waitingAnswer]);
+    return undefined;
+  });
+  expect(statesIn(chat.state.messages)).toEqual(['output-available', 'approval-requested']);
+});
+
 test('after a load without messages, no component is asked whether to send them', async () => {
   const { chat, source, asked, lengths, beginLoad } = createWaitingChat();
   addResult(chat);

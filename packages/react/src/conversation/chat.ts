@@ -80,7 +80,7 @@ export class Chat {
    * tries in vain to resume its answer.
    */
   #failedTrigger: ChatRequest['trigger'] | undefined;
-  /** Tool calls that the page has decided or given a result, and that no request has had yet. */
+  /** Tool calls that the page has decided or given a result, and that the agent has not got. */
   #unsentCalls: readonly CallPart[] = [];
   /** Number of stops. A message whose files are still being read is not sent after a stop. */
   #stops = 0;
@@ -279,15 +279,20 @@ export class Chat {
 
   async #send(request: SendRequest, signal: AbortSignal): Promise<AnswerBatches> {
     const { messages } = this.state;
-    this.#unsentCalls = [];
+    const sentCalls = this.#unsentCalls;
     const askedMessage = messages.find(({ id }) => id === request.messageId) ?? messages.at(-1);
     const continues = request.trigger === 'submit-message' && askedMessage?.role === 'assistant';
     this.#expect(continues ? askedMessage : undefined);
     try {
-      return await this.#agent.send({ ...request, messages }, signal);
+      const batches = await this.#agent.send({ ...request, messages }, signal);
+      this.#forgetCalls(sentCalls);
+      return batches;
     } catch (error) {
+      // The agent may not have got the results.
+      if (isLost(error)) throw error;
+      this.#forgetCalls(sentCalls);
       // A tool call whose decision was refused still waits.
-      if (!isLost(error) && messages.at(-1)?.role === 'assistant') await this.#reload();
+      if (messages.at(-1)?.role === 'assistant') await this.#reload();
       throw error;
     }
   }
@@ -333,6 +338,10 @@ export class Chat {
   /** Lets the next load open the decided calls again. Results stay for the next message. */
   #dropDecisions(): void {
     this.#unsentCalls = this.#unsentCalls.filter((call) => !isOpen(call));
+  }
+
+  #forgetCalls(calls: readonly CallPart[]): void {
+    this.#unsentCalls = this.#unsentCalls.filter((call) => !calls.includes(call));
   }
 
   #replaceMessages(messages: readonly UIMessage[]): void {
