@@ -9,6 +9,7 @@ import type { ScriptedReply } from '../testing/scripted-model.ts';
 import type { AgentOptions } from '../react-agent/agent-options.ts';
 import type { ReActAgent } from '../react-agent/react-agent.ts';
 import { gate, scriptedAgent } from '@test/support/scripted-agent.ts';
+import { agentTool } from '../several/agent-tool.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { Semaphore } from './semaphore.ts';
 import { fakeClock } from '@test/clock/fake-clock.ts';
@@ -124,6 +125,32 @@ test('if the queue of the semaphore is full, the call fails with OVERLOADED, and
   await running;
   expect(await agent.call('Now')).toMatchObject({ text: 'Mine' });
   expect(semaphore.free).toBe(1);
+});
+
+test('a call that is paused during its wait has no slot, so a child agent that it still runs waits for its own', async () => {
+  const semaphore = new Semaphore(1);
+  const child = agentOf(semaphore, ['Found.'], { name: 'child' });
+  const ask = agentTool(child.agent, { description: 'Asks the child' });
+  const { agent } = agentOf(
+    semaphore,
+    [{ toolCalls: [{ name: ask.name, id: 'c', input: { message: 'Search' } }] }],
+    { tools: [{ ...ask, needsApproval: true }] },
+  );
+  await agent.call('Go');
+  const { wait, open } = gate();
+  const first = agentOf(semaphore, [[{ wait }, { text: 'First' }]]);
+  const running = first.agent.call('Hi');
+  await until(() => first.model.requests.length === 1);
+  const paused = agent.call([{ type: 'approve', toolUseId: 'c' }]);
+  await until(() => semaphore.waiting === 1);
+  agent.interrupt({ mode: 'pause' });
+  await until(() => semaphore.waiting === 0);
+  await until(() => semaphore.waiting === 1 || child.model.requests.length === 1);
+  expect([child.model.requests.length, semaphore.waiting]).toEqual([0, 1]);
+  open();
+  await running;
+  expect(await paused).toMatchObject({ reason: 'suspended', toolsUsed: [ask.name] });
+  expect([child.model.requests.length, semaphore.free]).toEqual([1, 1]);
 });
 
 test.each<[string, ScriptedReply, (agent: ReActAgent) => Promise<unknown>]>([

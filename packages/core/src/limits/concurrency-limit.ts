@@ -29,7 +29,8 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
       } catch (error) {
         if (!run.ending.stopped) throw error;
       }
-      holders.add(run.runId);
+      // A call that was paused during the wait runs its open tools. It has no slot for their agents.
+      if (release) holders.add(run.runId);
       try {
         // After an abort during the wait, nothing of the agent call is stored.
         run.signal.throwIfAborted();
