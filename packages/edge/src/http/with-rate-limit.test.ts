@@ -3,14 +3,18 @@ import type { AgentHandlerOptions, RateLimiter } from '../settings/handler-optio
 import { bearerToken } from './bearer-token.ts';
 import { atCloudflare, bindings, testEndpoint } from '../../test-support/endpoint.ts';
 
-/** Counts the requests of each key, as the platform's rate limiter does, and allows `most`. */
-function limiterOf(most: number): RateLimiter & { readonly keys: string[] } {
+/**
+ * Counts the requests of each key, as the platform's rate limiter does, and allows `most`. The
+ * platform's limiter does not tell `retryAfterMs`.
+ */
+function limiterOf(most: number, retryAfterMs?: number): RateLimiter & { readonly keys: string[] } {
   const keys: string[] = [];
   return {
     keys,
     limit: async ({ key }) => {
       keys.push(key);
-      return { success: keys.filter((each) => each === key).length <= most };
+      const success = keys.filter((each) => each === key).length <= most;
+      return { success, ...(retryAfterMs !== undefined && { retryAfterMs }) };
     },
   };
 }
@@ -36,6 +40,19 @@ test('the endpoint counts the requests of each user with a limiter from a bindin
   }
   expect(bound.keys).toEqual(['ann', 'ann', 'ann', 'bob', 'login:', 'ann']);
 });
+
+test.for([10_000, 3_600_000])(
+  'a refused request has the `retry-after` of its limiter: %i ms',
+  async (retryAfterMs) => {
+    const limiter = limiterOf(0, retryAfterMs);
+    const target = testEndpoint([], {}, { rateLimit: () => limiter });
+    const refused = await target.get('/v1/models', 'ann');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([
+      429,
+      String(retryAfterMs / 1000),
+    ]);
+  },
+);
 
 test('the endpoint works with the platform’s own rate limiter', async () => {
   const { RATE_LIMITER_TEST: own } = bindings as { readonly RATE_LIMITER_TEST?: RateLimiter };

@@ -4,6 +4,9 @@ import { connectedAddress } from './connected-address.ts';
 import type { RateLimiter, EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import type { Identify } from '../settings/endpoint-part.ts';
 
+/** Cloudflare's binding counts for 10 or 60 seconds, and does not tell which. */
+const longestPeriodMs = 60_000;
+
 /**
  * Returns a function that calls `identify` and counts the request, if there is a limiter.
  * `identify` returns the key to count for. A failed login counts for the sender's address. The
@@ -17,9 +20,11 @@ export function withRateLimit(
   const count = async (c: Context<EdgeEnv>, key: string): Promise<void> => {
     const env = (c.env ?? {}) as { readonly RATE_LIMITER?: RateLimiter };
     const limiter = settings.rateLimit ? settings.rateLimit(env) : env.RATE_LIMITER;
-    if (!limiter || (await isWithin(limiter, key))) return;
+    if (!limiter) return;
+    const { success, retryAfterMs = longestPeriodMs } = await ask(limiter, key);
+    if (success) return;
     throw new AgentError('LIMIT_EXCEEDED', 'There were too many requests; try again later.', {
-      details: { retryAfterMs: 60_000 },
+      details: { retryAfterMs },
     });
   };
   return async (c) => {
@@ -61,9 +66,9 @@ function senderOf({ env, req: { raw: request } }: Context<EdgeEnv>): string {
   return [...head, ...zeros, ...tail].slice(0, 4).join(':');
 }
 
-async function isWithin(limiter: RateLimiter, key: string): Promise<boolean> {
+async function ask(limiter: RateLimiter, key: string): ReturnType<RateLimiter['limit']> {
   try {
-    return (await limiter.limit({ key })).success;
+    return await limiter.limit({ key });
   } catch (cause) {
     throw new AgentError('OVERLOADED', 'Requests cannot be counted; try again later.', {
       cause,

@@ -177,7 +177,18 @@ export interface AgentHandlerOptions<
 
 /** Rate limit binding. Cloudflare counts the requests of each location separately. */
 export interface RateLimiter {
-  limit(options: { readonly key: string }): Promise<{ readonly success: boolean }>;
+  limit(options: { readonly key: string }): Promise<RateLimitOutcome>;
+}
+
+/** What a rate limiter answers. */
+interface RateLimitOutcome {
+  /** Whether the request is within the limit. */
+  readonly success: boolean;
+  /**
+   * Time after which a refused client may try again, in milliseconds. It becomes the response's
+   * `retry-after`. Cloudflare's binding does not tell it. Default: 60,000, its longest period.
+   */
+  readonly retryAfterMs?: number;
 }
 
 /** How long sessions in a Durable Object live, and how they continue after a crash. */
