@@ -1,9 +1,11 @@
 import type { UIMessage } from '@isoloop/core/stream';
 import { AgentError } from '@isoloop/core';
 import { expect, test } from 'vitest';
+import type { CallPart } from './call-parts.ts';
 import {
   keepEqual,
   upToQuestion,
+  withCalls,
   withEarlierCall,
   withMessage,
   withRefusal,
@@ -93,4 +95,13 @@ test('a question keeps the error that it got in place of an answer', () => {
 test('a stream that repeats an answer begins after the last question', () => {
   expect(upToQuestion([...shown, { ...question, id: 'q2' }, answer])).toHaveLength(3);
   expect(upToQuestion([answer])).toEqual([]);
+});
+
+test('a decision is shown again only for the approval request that it answers', () => {
+  const [, request] = answer.parts;
+  const decided = (id: string): CallPart =>
+    ({ ...request, state: 'approval-responded', approval: { id, approved: true } }) as CallPart;
+  const [, { parts }] = withCalls(shown, [decided('approval-c1')]) as [UIMessage, UIMessage];
+  expect(parts).toEqual([answer.parts[0], decided('approval-c1')]);
+  expect(withCalls(shown, [decided('earlier')])).toEqual(shown);
 });
