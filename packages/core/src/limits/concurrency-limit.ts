@@ -29,7 +29,7 @@ export function concurrencyLimit(semaphore: Semaphore): Middleware {
       } catch (error) {
         if (!run.ending.stopped) throw error;
       }
-      // A call that was paused during the wait runs its open tools, without a slot for their agents.
+      // A call that was paused during the wait runs its open tools. Their agents have no slot.
       if (release) holders.add(run.runId);
       try {
         // After an abort during the wait, nothing of the agent call is stored.
