@@ -14,8 +14,9 @@ export interface AgentEventBase {
   /** The agent's user, if it has one. */
   readonly userId?: string;
   /**
-   * Sequence number of the event within its run. A missing number belongs to an event that only
-   * hooks saw.
+   * Sequence number of the event, which only grows. Only hooks saw the missing numbers. Readers get
+   * another number than hooks if other events were sent while the hooks ran. The same is true for
+   * events of a nested agent, which get numbers of the calling agent's run.
    */
   readonly seq: number;
   /** Number of the current model request. 0 before the first request. */
