@@ -12,6 +12,7 @@ import {
 } from '@isoloop/core';
 import { ScriptedModel } from '@isoloop/core/testing';
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 import { acceptDecisions, checkDecisionSize } from './client-decisions.ts';
 
 const tools = [
@@ -151,4 +152,32 @@ test.each([
   const accepting = acceptDecisions(agent, await agent.messages(), sentDecisions);
   if (isAccepted) expect(await accepting).toEqual(sentDecisions);
   else await expect(accepting).rejects.toMatchObject({ code: 'INVALID_DECISION' });
+});
+
+test('an edit is validated when a host accepts it, before it is stored, and before the tool starts', async () => {
+  const checked: string[] = [];
+  let place = 'the model';
+  const amount = z.number().refine(() => checked.push(place) > 0);
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays',
+    input: z.object({ amount }),
+    needsApproval: true,
+    execute: () => 'paid',
+  });
+  const agent = new ReActAgent({
+    name: 'a',
+    model: new ScriptedModel([
+      { toolCalls: [{ name: 'pay', id: 'c1', input: { amount: 1 } }] },
+      'done',
+    ]),
+    tools: [pay],
+  });
+  await agent.call('Pay');
+  place = 'the host';
+  const edit: Decision = { type: 'edit', toolUseId: 'c1', input: { amount: 2 } };
+  const accepted = await acceptDecisions(agent, await agent.messages(), [edit]);
+  place = 'the run';
+  await agent.call(accepted);
+  expect(checked).toEqual(['the model', 'the host', 'the run', 'the run']);
 });
