@@ -27,3 +27,13 @@ test('the index lists each page of docs, and the first README links to the index
   expect(listed.filter((page) => !index.includes(`](${page})`))).toEqual([]);
   expect(readFileSync(`${root}/README.md`, 'utf8')).toContain('](docs/README.md)');
 });
+
+test('each test that the page of servers names exists', () => {
+  const page = readFileSync(`${root}/docs/reference/servers.md`, 'utf8');
+  const names = [...page.matchAll(/`([\w.-]+\.test\.ts)`/g)].map(([, name]) => name);
+  const tests = new Set(
+    findFiles('{packages/*/src,test}/**/*.test.ts').map((path) => path.split('/').at(-1)),
+  );
+  expect(names.length).toBeGreaterThan(50);
+  expect(names.filter((name) => !tests.has(name))).toEqual([]);
+});

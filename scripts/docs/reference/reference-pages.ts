@@ -11,7 +11,7 @@ import { kindOf, signatureOf } from './signature.ts';
 /** A name that an entry exports. */
 export interface ReferenceItem {
   readonly name: string;
-  /** `@isoloop/core/tools`. */
+  /** `@isoloop/core/tool`. */
   readonly entry: string;
   /** Path of its page. */
   readonly path: string;
