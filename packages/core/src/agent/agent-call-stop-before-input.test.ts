@@ -11,7 +11,7 @@ import type { EarlyRun, Middleware } from './middleware.ts';
 /** Work that ends with `run.stopSignal` and rejects with its reason, as `fetch` does. */
 type Work = (run: EarlyRun) => Promise<void>;
 
-/** Places in which a middleware may work before the run stores its input. */
+/** Steps before a run stores its input. Middleware may work in each of them. */
 const places: Readonly<Record<string, (work: Work) => Middleware>> = {
   'a run-start hook': (work) => ({ on: { 'run-start': (_event, run) => work(run) } }),
   wrapRun: (work) => ({

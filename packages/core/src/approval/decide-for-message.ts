@@ -18,8 +18,8 @@ export interface DecideForMessageOptions {
 }
 
 /**
- * Returns decisions about all open tool calls of the stored messages, for a chat in which the user
- * writes a new message instead of deciding. Pass them to the agent call as `options.decisions`.
+ * Returns decisions about all open tool calls of the stored messages. A chat needs them if the user
+ * writes a new message and does not decide. Pass them to the agent call as `options.decisions`.
  * Tool calls that wait for approval are rejected, unless `clientDecisions` has a decision about
  * them. Returns an empty list if a tool call waits for something else. The agent then refuses the
  * message, or closes the tool calls (`closeOpenCalls`).

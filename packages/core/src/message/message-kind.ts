@@ -2,7 +2,7 @@ import { fieldOf } from '../error/agent-error.ts';
 import type { Kind } from '../error/options/option-table.ts';
 import type { Msg } from './msg.ts';
 
-/** Messages. A message as other libraries write it, whose content is a text, is none. */
+/** Messages of this library. Their content is a list of blocks, and not a text as elsewhere. */
 export const messages: Kind<readonly Msg[]> = {
   words: 'an array of messages, as `run.createMessage()` returns them',
   test: (value) => Array.isArray(value) && value.every(hasBlocks),

@@ -40,9 +40,8 @@ export interface HttpModelUnderTest {
   /** Most places at which a reply is split into two pieces. Default: every byte. */
   readonly maxSplits?: number;
   /**
-   * Returns what is wrong with the body of a request to this address: a sentence for each rule of
-   * the server that the body breaks. Default: checks only what every server refuses, such as half
-   * an emoji.
+   * Checks the body of a request to this address. Returns one sentence for each rule of the server
+   * that the body breaks. Default: checks only what every server refuses, such as half an emoji.
    */
   readonly rules?: (body: string, url: string) => readonly string[];
 }

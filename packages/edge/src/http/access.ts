@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import { connectedAddress } from './connected-address.ts';
+import { connectedAddress } from './request-context.ts';
 import { logError } from './error-response.ts';
 import { keyOfUser } from './with-rate-limit.ts';
 import type { Identify } from '../settings/endpoint-part.ts';

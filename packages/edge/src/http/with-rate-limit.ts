@@ -1,6 +1,6 @@
 import { AgentError } from '@isoloop/core';
 import type { Context } from 'hono';
-import { connectedAddress } from './connected-address.ts';
+import { connectedAddress } from './request-context.ts';
 import type { RateLimiter, EdgeEnv, HandlerSettings } from '../settings/handler-options.ts';
 import type { Identify } from '../settings/endpoint-part.ts';
 

@@ -32,7 +32,7 @@ export class CallStates {
     return this.#status.calls.get(id);
   }
 
-  /** All of them, in the order in which the calls were noted. */
+  /** The states of all open tool calls, in the order in which the calls were noted. */
   list(): readonly CallState[] {
     return [...this.#status.calls.values()];
   }

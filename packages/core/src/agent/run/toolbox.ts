@@ -50,7 +50,7 @@ export class Toolbox {
     this.#addedTools.push(...tools);
   }
 
-  /** Finds the tool of a call and validates the input. Says what is wrong with the call, if so. */
+  /** Finds the tool of a call and validates the input. The result names a problem of the call. */
   async prepare(toolUse: ToolUse): Promise<PreparedCall> {
     const { setup, halt, waits } = this.#parts;
     try {

@@ -12,8 +12,8 @@ export function applyMessage(calls: Map<string, CallState>, { content }: Msg): v
 }
 
 /**
- * Drops the states of the tool calls that a message no longer has, and of those with a result in
- * it. `before`: the message in whose place it comes.
+ * Applies that `message` replaces `before`. Drops the states of the tool calls that it no longer
+ * has, and of those with a result in it.
  */
 export function applyReplacement(calls: Map<string, CallState>, before: Msg, message: Msg): void {
   const keptIds = toolUsesOf(message).map(({ id }) => id);

@@ -11,7 +11,7 @@ const throwError = (error: unknown) => (): never => {
   throw error;
 };
 
-/** Creates a decoder of which some methods throw. */
+/** Creates a decoder with methods that throw. */
 const broken = (methods: Partial<ReplyDecoder>): ReplyDecoder => ({
   finishReason: '',
   decode: (_chunk, deltas) => void deltas.push({ type: 'text', id: 't', delta: 'Hi' }),
