@@ -7,6 +7,10 @@ export class AnswerOrder {
   /** Number of times that somebody has deleted the conversation. */
   #deletions = 0;
 
+  get deletions(): number {
+    return this.#deletions;
+  }
+
   /**
    * Makes a request when the answers to earlier messages have ended, and `whenSettled` resolves. A
    * message that waits is dropped with its conversation, which it would bring back.

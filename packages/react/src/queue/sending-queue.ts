@@ -136,7 +136,10 @@ export class SendingQueue {
 
   /** Keeps a message. Returns a function that sends it. */
   async #hold(input: MessageInput, options: RequestOptions): Promise<() => Promise<void>> {
+    const { deletions } = this.#order;
     const [message, queue] = await Promise.all([toUserMessage(input), this.#load()]);
+    // The order has dropped the message. If the browser kept it, the next page would send it.
+    if (deletions !== this.#order.deletions) return async () => {};
     queue?.hold(message);
     return () =>
       queue?.send(message.id, options) ?? this.#options.chat.sendMessage(message, options);
